@@ -1,0 +1,30 @@
+import { coversAll } from '../domain/abilities.ts'
+import { InsufficientScope, InvalidToken } from '../domain/errors.ts'
+import { authenticates, type Digest, type OwnedToken } from '../domain/login-token.ts'
+import type { Patience } from './patience.ts'
+import type { Ports } from './ports.ts'
+
+/** The caller of a protected route: a customer, by one of the customer's tokens. */
+export interface Caller extends OwnedToken {
+  readonly digest: Digest
+}
+
+/** Answers whose token was presented, or throws `InvalidToken`; the api middleware's first half. */
+export type Authenticate = (presented: string, patience: Patience) => Promise<Caller>
+
+/** Makes the check: the text's form and checksum first, then the store (a cache stands in front of it). */
+export function makeAuthenticate({ secrets, loginTokens, clock }: Ports): Authenticate {
+  return async function authenticate(presented, patience) {
+    const digest = secrets.digestOf(presented)
+    if (digest === null) throw new InvalidToken()
+    const owned = await patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs))
+    // Compared on every use, not only when it was read: a kept entry must not outlive the token.
+    if (owned === null || !authenticates(owned, clock.nowMs())) throw new InvalidToken()
+    return { token: owned.token, customer: owned.customer, digest }
+  }
+}
+
+/** Throws `InsufficientScope` unless the caller's token covers every ability required; the middleware's second half. */
+export function authorise({ token }: OwnedToken, required: readonly string[]): void {
+  if (!coversAll(token.abilities, required)) throw new InsufficientScope(required)
+}

@@ -1,0 +1,39 @@
+import { type AdministerCustomers, makeAdministerCustomers } from './administer-customers.ts'
+import { type Authenticate, makeAuthenticate } from './authenticate.ts'
+import { type Login, makeLogin } from './login.ts'
+import { type Logout, makeLogout } from './logout.ts'
+import { type Patience, patienceOf } from './patience.ts'
+import type { Ports } from './ports.ts'
+import { makeVerifyServiceToken, type VerifyServiceToken } from './verify-service-token.ts'
+
+/** What the use cases need to know beside their ports. */
+export interface Settings {
+  /** Lifetime of a login token in milliseconds; null for ever. */
+  readonly tokenTtlMs: number | null
+}
+
+/** Every use case, wired; the same in production and in tests. */
+export interface Latchkey {
+  readonly login: Login
+  readonly authenticate: Authenticate
+  readonly logout: Logout
+  readonly verifyServiceToken: VerifyServiceToken
+  readonly customers: AdministerCustomers
+  /** A new request's patience with the stores. */
+  readonly patience: () => Patience
+}
+
+/** How long one request waits for its stores in all, in milliseconds. */
+export const STORE_WAIT_MS = 1000
+
+/** Wires the use cases to a choice of adapters. */
+export function latchkey(ports: Ports, settings: Settings): Latchkey {
+  return {
+    login: makeLogin(ports, settings),
+    authenticate: makeAuthenticate(ports),
+    logout: makeLogout(ports),
+    verifyServiceToken: makeVerifyServiceToken(ports),
+    customers: makeAdministerCustomers(ports),
+    patience: () => patienceOf(STORE_WAIT_MS, ports.clock),
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * Whether abilities that were granted cover one that is required: `*` covers everything, `orders:*` everything
+ * under `orders:`; otherwise the words must be the same, case included.
+ */
+export function covers(granted: readonly string[], required: string): boolean {
+  return granted.some(
+    (ability) =>
+      ability === '*' ||
+      ability === required ||
+      (ability.endsWith(':*') && required.startsWith(ability.slice(0, -1))),
+  )
+}
+
+/** Whether all that is required is covered; an empty grant covers nothing, and nothing required is always covered. */
+export function coversAll(granted: readonly string[], required: readonly string[]): boolean {
+  return required.every((ability) => covers(granted, ability))
+}
+
+/** Whether a text is one ability: a word such as `orders:read`, `orders:*` or `*`. */
+export function isAbility(text: string): boolean {
+  return /^(\*|[A-Za-z0-9_.-]+(:[A-Za-z0-9_.-]+)*(:\*)?)$/.test(text)
+}

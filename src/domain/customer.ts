@@ -1,0 +1,35 @@
+/** Somebody who may log in. Times are milliseconds since the Unix epoch. */
+export interface Customer {
+  readonly id: string
+  /** As the operator stored it; look-ups fold ASCII case. */
+  readonly email: string
+  readonly name: string | null
+  readonly createdAtMs: number
+  /** Null for a customer who may log in and whose tokens count. */
+  readonly disabledAtMs: number | null
+}
+
+/** A problem with an e-mail as one sentence, or null when it may be stored and looked up. */
+export function emailProblem(email: string): string | null {
+  const length = codePoints(email)
+  if (length < 1 || length > 254) return 'Must have 1 to 254 characters.'
+  if (!email.isWellFormed()) return 'Must be well-formed text.'
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(email)) return 'Must not contain control characters.'
+  return null
+}
+
+/** The e-mail without ASCII white space at its ends: the form that is stored. */
+export function trimmedEmail(email: string): string {
+  return email.replace(/^[\t\n\f\r ]+|[\t\n\f\r ]+$/g, '')
+}
+
+/** The form in which e-mails are compared: trimmed, with ASCII letters in lower case and no other change. */
+export function foldedEmail(email: string): string {
+  return trimmedEmail(email).replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+}
+
+function codePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}

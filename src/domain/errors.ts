@@ -1,0 +1,90 @@
+/** The stable words by which a caller tells one refusal of the core from another; never renamed. */
+export type Reason =
+  | 'missing_token'
+  | 'invalid_token'
+  | 'invalid_credentials'
+  | 'invalid_service_token'
+  | 'insufficient_scope'
+  | 'login_token_required'
+  | 'validation_failed'
+  | 'unavailable'
+
+/** A refusal that a caller may be told: `message` is a whole sentence, safe to show. */
+export abstract class LatchkeyError extends Error {
+  abstract readonly reason: string
+
+  override get name(): string {
+    return this.constructor.name
+  }
+}
+
+/** No credentials were presented where a token is required (RFC 6750, section 3.1). */
+export class MissingToken extends LatchkeyError {
+  readonly reason = 'missing_token' satisfies Reason
+  constructor() {
+    super('A bearer token is required.')
+  }
+}
+
+/** The presented token is malformed, unknown, revoked or expired: one answer for all of them. */
+export class InvalidToken extends LatchkeyError {
+  readonly reason = 'invalid_token' satisfies Reason
+  constructor() {
+    super('The token is not valid.')
+  }
+}
+
+/** The login was refused, whatever the cause. */
+export class InvalidCredentials extends LatchkeyError {
+  readonly reason = 'invalid_credentials' satisfies Reason
+  constructor() {
+    super('The e-mail or the password is not right.')
+  }
+}
+
+/** A service route was called without a configured service token. */
+export class InvalidServiceToken extends LatchkeyError {
+  readonly reason = 'invalid_service_token' satisfies Reason
+  constructor() {
+    super('A valid service token is required.')
+  }
+}
+
+/** The token is good and lacks an ability that the route requires. */
+export class InsufficientScope extends LatchkeyError {
+  readonly reason = 'insufficient_scope' satisfies Reason
+  readonly required: readonly string[]
+  constructor(required: readonly string[]) {
+    super('The token lacks an ability that this route requires.')
+    this.required = required
+  }
+}
+
+/** The use case is for login tokens; a named token was presented. */
+export class LoginTokenRequired extends LatchkeyError {
+  readonly reason = 'login_token_required' satisfies Reason
+  constructor() {
+    super('Only a login token can log out.')
+  }
+}
+
+/** Sentences by field: a dot path inside the body, `query.x`, `params.x`, or `body` for the whole. */
+export type FieldErrors = Readonly<Record<string, readonly string[]>>
+
+/** The input has the wrong shape; no sentence repeats what the caller sent. */
+export class ValidationFailed extends LatchkeyError {
+  readonly reason = 'validation_failed' satisfies Reason
+  readonly errors: FieldErrors
+  constructor(errors: FieldErrors) {
+    super('The request does not have the expected shape.')
+    this.errors = errors
+  }
+}
+
+/** A store cannot answer in time, or the outcome of a change is unknown; the caller may repeat. */
+export class Unavailable extends LatchkeyError {
+  readonly reason = 'unavailable' satisfies Reason
+  constructor(options?: ErrorOptions) {
+    super('The service cannot answer right now. Please try again.', options)
+  }
+}

@@ -1,0 +1,45 @@
+const MAX_PRESENTED_BYTES = 1024
+const MAX_SET_BYTES = 72
+const MIN_SET_CHARACTERS = 8
+
+/**
+ * A problem with a password as it is presented at login, as one sentence, or null. The limit is wider than
+ * for setting one: hashes that came from elsewhere may be of longer passwords, of which bcrypt read 72 bytes.
+ */
+export function presentedPasswordProblem(password: string): string | null {
+  return (
+    textProblem(password) ??
+    (utf8Bytes(password) > MAX_PRESENTED_BYTES ? `Must have at most ${MAX_PRESENTED_BYTES} bytes.` : null)
+  )
+}
+
+/** A problem with a password that is to be set, as one sentence, or null. */
+export function newPasswordProblem(password: string): string | null {
+  const problem = textProblem(password)
+  if (problem !== null) return problem
+  if ([...password].length < MIN_SET_CHARACTERS) return `Must have at least ${MIN_SET_CHARACTERS} characters.`
+  if (utf8Bytes(password) > MAX_SET_BYTES) return `Must have at most ${MAX_SET_BYTES} bytes.`
+  if (isWholePasswordHash(password)) return 'Must be a password, not the hash of one.'
+  return null
+}
+
+/** Whether the text is a complete bcrypt hash with a cost from 4 to 15; nothing else is stored or verified. */
+export function isWholePasswordHash(hash: string): boolean {
+  return /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/.test(hash)
+}
+
+function textProblem(password: string): string | null {
+  if (!password.isWellFormed()) return 'Must be well-formed text.'
+  // bcrypt ends at NUL: "ab" and "ab\0c" would be one password.
+  if (password.includes('\u0000')) return 'Must not contain NUL.'
+  return null
+}
+
+function utf8Bytes(text: string): number {
+  let bytes = 0
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
+  }
+  return bytes
+}

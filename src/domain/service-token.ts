@@ -1,0 +1,18 @@
+/** A secret that the operator chose for a program without a customer. `name` is for people, `secret` is presented. */
+export interface ServiceToken {
+  readonly name: string
+  readonly secret: string
+}
+
+const MIN_SECRET_CHARACTERS = 32
+
+/** A problem with a service token as one sentence that never repeats the secret, or null. */
+export function serviceTokenProblem({ name, secret }: ServiceToken): string | null {
+  if (!/^[a-z0-9-]+$/.test(name)) return 'A name must be lower-case letters, digits and hyphens.'
+  if (secret.length < MIN_SECRET_CHARACTERS)
+    return `The secret of "${name}" must have at least ${MIN_SECRET_CHARACTERS} characters.`
+  // RFC 6750, section 2.1: b64token
+  if (!/^[A-Za-z0-9._~+/-]+=*$/.test(secret))
+    return `The secret of "${name}" must be letters, digits and -._~+/ with = at the end only.`
+  return null
+}
