@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+// Runs in whatever Node it meets, so its own syntax stays old.
+import { existsSync } from 'node:fs'
+
+const source = new URL('../src/main.ts', import.meta.url)
+const built = new URL('../dist/main.js', import.meta.url)
+const [major, minor] = process.versions.node.split('.').map(Number)
+
+if (major < 20 || (major === 20 && minor < 19)) {
+  fail(`Node 20.19 or newer is needed; this is ${process.versions.node}.`)
+} else if (!existsSync(source)) {
+  await import(built.href)
+} else if (await translatesTypeScript()) {
+  await import(source.href)
+} else {
+  fail('The development packages are missing; run npm ci, or npm run build and node dist/main.js.')
+}
+
+// In this very process, so that signals arrive where the service handles them.
+async function translatesTypeScript() {
+  try {
+    const { register } = await import('tsx/esm/api')
+    register()
+    return true
+  } catch (error) {
+    if (error.code === 'ERR_MODULE_NOT_FOUND') return false
+    throw error
+  }
+}
+
+function fail(line) {
+  process.stderr.write(`latchkey: ${line}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,120 @@
+import type { Cache, Clock, Invalidation, Invalidations, LoginTokens } from '../../application/ports.ts'
+import { authenticates, type Digest, type OwnedToken } from '../../domain/login-token.ts'
+
+/** A validation that may be used again until a moment of the monotonic clock. */
+export interface CachedToken {
+  readonly owned: OwnedToken
+  readonly untilMonotonicMs: number
+}
+
+interface Fill {
+  readonly reading: Promise<OwnedToken | null>
+  /** An invalidation came while it was reading: what it read may be what was true before. */
+  marked: boolean
+}
+
+/**
+ * Login tokens with a cache in front of the look-up. A fill registers itself before it reads, an invalidation marks
+ * the fills that it concerns, and a marked fill is never stored; a change is announced after its commit and before
+ * it is acknowledged, and also when its outcome is unknown.
+ */
+export function cachedLoginTokens(
+  inner: LoginTokens,
+  cache: Cache<CachedToken>,
+  invalidations: Invalidations,
+  clock: Clock,
+  { ttlMs }: { readonly ttlMs: number },
+): LoginTokens {
+  const fills = new Map<Digest, Fill>()
+  const digestsOf = new Map<string, Set<Digest>>()
+  invalidations.subscribe(obey)
+  cache.onRemoved(forgetOwner)
+
+  return {
+    async findByDigest(digest, waitMs) {
+      const kept = cache.get(digest)
+      if (kept !== undefined && clock.monotonicMs() < kept.untilMonotonicMs) return kept.owned
+      return (fills.get(digest) ?? beginFill(digest, waitMs)).reading
+    },
+    listOf: inner.listOf,
+    add: inner.add,
+    replace: (login, waitMs) =>
+      announcing({ kind: 'customer', customerId: login.token.customerId }, inner.replace(login, waitMs)),
+    revoke: (token, atMs, waitMs) =>
+      announcing({ kind: 'digest', digest: token.digest }, inner.revoke(token, atMs, waitMs)),
+  }
+
+  function beginFill(digest: Digest, waitMs: number): Fill {
+    // Taken before reading: the entry's life counts from the oldest moment that it can speak of.
+    const untilMonotonicMs = clock.monotonicMs() + ttlMs
+    const fill: Fill = { marked: false, reading: inner.findByDigest(digest, waitMs) }
+    fills.set(digest, fill)
+    fill.reading.then(
+      (owned) => {
+        if (fills.get(digest) === fill) fills.delete(digest)
+        if (owned !== null && !fill.marked) keep(digest, owned, untilMonotonicMs)
+      },
+      () => {
+        if (fills.get(digest) === fill) fills.delete(digest)
+      },
+    )
+    return fill
+  }
+
+  function keep(digest: Digest, owned: OwnedToken, untilMonotonicMs: number): void {
+    const nowMs = clock.nowMs()
+    if (!authenticates(owned, nowMs)) return
+    const { token, customer } = owned
+    const leftMs = Math.min(untilMonotonicMs - clock.monotonicMs(), (token.expiresAtMs ?? Infinity) - nowMs)
+    if (leftMs <= 0) return
+    // Every reader shares it.
+    Object.freeze(token.abilities)
+    Object.freeze(token)
+    Object.freeze(customer)
+    cache.set(digest, { owned: Object.freeze(owned), untilMonotonicMs }, leftMs)
+    const digests = digestsOf.get(customer.id)
+    if (digests === undefined) digestsOf.set(customer.id, new Set([digest]))
+    else digests.add(digest)
+  }
+
+  function forgetOwner(digest: Digest, { owned }: CachedToken): void {
+    const digests = digestsOf.get(owned.customer.id)
+    digests?.delete(digest)
+    if (digests?.size === 0) digestsOf.delete(owned.customer.id)
+  }
+
+  function obey(invalidation: Invalidation): void {
+    switch (invalidation.kind) {
+      case 'digest':
+        mark(invalidation.digest)
+        cache.delete(invalidation.digest)
+        break
+      case 'customer':
+        // Whose token a fill is reading is not known before it has read.
+        for (const digest of fills.keys()) mark(digest)
+        for (const digest of [...(digestsOf.get(invalidation.customerId) ?? [])]) cache.delete(digest)
+        break
+      case 'everything':
+        for (const digest of fills.keys()) mark(digest)
+        cache.clear()
+        digestsOf.clear()
+        break
+    }
+  }
+
+  /** Also takes it out, so that a request that begins later reads for itself. */
+  function mark(digest: Digest): void {
+    const fill = fills.get(digest)
+    if (fill === undefined) return
+    fill.marked = true
+    fills.delete(digest)
+  }
+
+  async function announcing<T>(invalidation: Invalidation, change: Promise<T>): Promise<T> {
+    try {
+      return await change
+    } finally {
+      await invalidations.announce(invalidation)
+    }
+  }
+}

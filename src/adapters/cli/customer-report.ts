@@ -1,0 +1,45 @@
+import type { Customer } from '../../domain/customer.ts'
+import { type LoginToken, tokenState } from '../../domain/login-token.ts'
+import { printable, printableTime } from './printable.ts'
+import { makeTable, pairs } from './table.ts'
+
+/** A function that turns pages of customers into lines of one table. */
+export function makeCustomerTable(): (customers: readonly Customer[]) => string {
+  const table = makeTable(['CREATED', 'STATE', 'EMAIL', 'NAME'])
+  return (customers) =>
+    table(
+      customers.map((customer) => [
+        printableTime(customer.createdAtMs),
+        customer.disabledAtMs === null ? 'active' : 'disabled',
+        printable(customer.email),
+        printable(customer.name ?? ''),
+      ]),
+    )
+}
+
+/** One customer with the tokens that are active; those that ended are counted. */
+export function customerReport(customer: Customer, tokens: readonly LoginToken[], nowMs: number): string {
+  const active = tokens.filter((token) => tokenState(token, nowMs) === 'active')
+  const count = (state: string) => tokens.filter((token) => tokenState(token, nowMs) === state).length
+  const summary = pairs([
+    ['id', printable(customer.id)],
+    ['email', printable(customer.email)],
+    ['name', printable(customer.name ?? '-')],
+    ['state', customer.disabledAtMs === null ? 'active' : `disabled ${printableTime(customer.disabledAtMs)}`],
+    ['created', printableTime(customer.createdAtMs)],
+    ['tokens', `${active.length} active, ${count('revoked')} revoked, ${count('expired')} expired`],
+  ])
+  return active.length === 0 ? summary : `${summary}\n${tokenTable(active)}`
+}
+
+function tokenTable(tokens: readonly LoginToken[]): string {
+  return makeTable(['ID', 'CREATED', 'EXPIRES', 'NAME', 'ABILITIES'])(
+    tokens.map((token) => [
+      printable(token.id),
+      printableTime(token.createdAtMs),
+      token.expiresAtMs === null ? 'never' : printableTime(token.expiresAtMs),
+      printable(token.name),
+      printable(token.abilities.join(' ')),
+    ]),
+  )
+}

@@ -1,0 +1,96 @@
+import { type Customer, emailProblem, trimmedEmail } from '../../domain/customer.ts'
+import { ValidationFailed } from '../../domain/errors.ts'
+import { tokenState } from '../../domain/login-token.ts'
+import { customerReport, makeCustomerTable } from './customer-report.ts'
+import { type Io, write } from './io.ts'
+import { newPassword, type PasswordSource } from './new-password.ts'
+import type { Operations, Store } from './operations.ts'
+import { printable } from './printable.ts'
+import { Refusal } from './refusal.ts'
+
+const PAGE = 500
+
+/** The commands on customers as functions: each writes what it did, or throws why not. */
+export function makeCustomerCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
+  const say = (text: string) => write(io.stdout, text)
+
+  return {
+    /** `customer add` */
+    async add(email: string, { name, ...source }: PasswordSource & { readonly name?: string }) {
+      const problem = emailProblem(trimmedEmail(email))
+      if (problem !== null) throw new ValidationFailed({ email: [problem] })
+      const password = await newPassword(source, io)
+      const added = await withStore(({ customers, patience }) =>
+        customers.add({ email, name: name ?? null, password }, patience()),
+      )
+      if (added === null) throw new Refusal(`A customer ${trimmedEmail(email)} exists already.`)
+      await say(`Added ${printable(added.email)}.\n`)
+    },
+
+    /** `customer password` */
+    async password(email: string, source: PasswordSource) {
+      const password = await newPassword(source, io)
+      await change(email, async (customer, { customers, patience }) => {
+        const revoked = known(email, await customers.setPassword(customer.id, password, patience()))
+        return `Set the password of ${printable(customer.email)}; ${tokens(revoked)} revoked.\n`
+      })
+    },
+
+    /** `customer list` */
+    list: () =>
+      withStore(async ({ listCustomers }) => {
+        const table = makeCustomerTable()
+        let page = await listCustomers(null, PAGE)
+        if (page.length === 0) await write(io.stderr, 'There are no customers yet.\n')
+        while (page.length > 0) {
+          if (!(await say(table(page)))) return
+          page = page.length < PAGE ? [] : await listCustomers(page.at(-1)?.email ?? null, PAGE)
+        }
+      }),
+
+    /** `customer show` */
+    show: (email: string) =>
+      change(email, async (customer, { tokensOf, nowMs }) =>
+        customerReport(customer, await tokensOf(customer.id), nowMs()),
+      ),
+
+    /** `customer disable` */
+    disable: (email: string) =>
+      change(email, async (customer, { customers, patience }) => {
+        const revoked = known(email, await customers.disable(customer.id, patience()))
+        return `Disabled ${printable(customer.email)}; ${tokens(revoked)} revoked.\n`
+      }),
+
+    /** `customer enable` */
+    enable: (email: string) =>
+      change(email, async (customer, { customers, patience }) => {
+        known(email, (await customers.enable(customer.id, patience())) || null)
+        return `Enabled ${printable(customer.email)}.\n`
+      }),
+
+    /** `customer delete` */
+    delete: (email: string) =>
+      change(email, async (customer, { customers, patience, tokensOf, nowMs }) => {
+        const held = await tokensOf(customer.id)
+        const active = held.filter((token) => tokenState(token, nowMs()) === 'active').length
+        known(email, (await customers.delete(customer.id, patience())) || null)
+        return `Deleted ${printable(customer.email)}; ${tokens(active)} revoked.\n`
+      }),
+  }
+
+  async function change(email: string, act: (customer: Customer, store: Store) => Promise<string>) {
+    const report = await withStore(async (store) =>
+      act(known(email, await store.customers.find(email, store.patience())), store),
+    )
+    await say(report)
+  }
+}
+
+function known<T>(email: string, found: T | null): T {
+  if (found === null) throw new Refusal(`There is no customer ${email}.`)
+  return found
+}
+
+function tokens(count: number): string {
+  return count === 1 ? '1 token' : `${count} tokens`
+}

@@ -1,0 +1,39 @@
+import { LatchkeyError, Unavailable, ValidationFailed } from '../../domain/errors.ts'
+import { printable } from './printable.ts'
+
+const HINTS: readonly (readonly [code: RegExp, hint: string])[] = [
+  [/^(EADDRINUSE|EADDRNOTAVAIL)$/, 'set HOST and PORT to an address that is free'],
+  [/^(ECONN\w+|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/, 'check HOST and DATABASE_URL'],
+  [/^(28P01|28000|3D000)$/, 'check user, password and name in DATABASE_URL'],
+  [/CERT|VERIFY|^ERR_TLS/, 'check sslmode in DATABASE_URL; the README has a section on it'],
+]
+
+/** What is told of a failure: whole lines without a stack, one unless the error is of several problems. */
+export function explain(error: unknown): readonly string[] {
+  if (error instanceof ValidationFailed)
+    return [
+      Object.entries(error.errors)
+        .map(([field, sentences]) => `${field}: ${sentences.join(' ')}`)
+        .join(' '),
+    ].map(printable)
+  if (error instanceof Unavailable)
+    return [printable(error.cause ? `${error.message} (${detail(error.cause)})` : error.message)]
+  if (error instanceof LatchkeyError) return [printable(error.message)]
+  if (isForOperators(error)) return error.message.split('\n').map(printable)
+  return [printable(detail(error))]
+}
+
+function isForOperators(error: unknown): error is Error {
+  return error instanceof Error && 'forOperators' in error && error.forOperators === true
+}
+
+function detail(error: unknown): string {
+  // A name with several addresses fails with all of them at once, and without a message.
+  if (error instanceof AggregateError && error.errors.length > 0) return detail(error.errors[0])
+  if (!(error instanceof Error)) return `${String(error)}; ${unexpected}`
+  const code = 'code' in error ? String(error.code) : ''
+  const hint = HINTS.find(([pattern]) => pattern.test(code))?.[1] ?? unexpected
+  return `${(error.message || error.name).replaceAll(/\s*\n\s*/g, ' ')}; ${hint}`
+}
+
+const unexpected = 'NODE_DEBUG=latchkey shows where it happened'

@@ -1,0 +1,26 @@
+import type { Readable, Writable } from 'node:stream'
+
+/** The three streams of a command; `isTTY` tells whether somebody sits at the input. */
+export interface Io {
+  readonly stdin: Readable & { readonly isTTY?: boolean }
+  readonly stdout: Writable
+  readonly stderr: Writable
+}
+
+/**
+ * Writes a text and resolves when it is taken, so that a slow reader slows the writer down: true, or false when the
+ * reader went away, as `head` does. Throws for other failures, such as a full disk.
+ */
+export function write(stream: Writable, text: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    stream.write(text, (error) => {
+      if (!error) resolve(true)
+      else if (isReaderGone(error)) resolve(false)
+      else reject(error)
+    })
+  })
+}
+
+function isReaderGone(error: Error): boolean {
+  return 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED')
+}

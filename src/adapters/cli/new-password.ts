@@ -1,0 +1,44 @@
+import type { Readable } from 'node:stream'
+import type { NewPassword } from '../../application/administer-customers.ts'
+import { askNewPassword } from './hidden-prompt.ts'
+import type { Io } from './io.ts'
+import { Refusal } from './refusal.ts'
+
+// No password or hash is nearly as long; it keeps an endless input from filling the memory.
+const MAX_BYTES = 65_536
+
+/** Where a command takes the password from; neither: from a prompt. */
+export interface PasswordSource {
+  readonly passwordStdin?: boolean
+  readonly hashStdin?: boolean
+}
+
+/** The password or hash that the operator gives, by prompt or standard input. */
+export async function newPassword(source: PasswordSource, io: Io): Promise<NewPassword> {
+  if (source.passwordStdin) return { password: await readSecret(io.stdin) }
+  if (source.hashStdin) return { passwordHash: await readSecret(io.stdin) }
+  if (!io.stdin.isTTY)
+    throw new Refusal('There is no terminal to ask for the password; give it with --password-stdin.')
+  return { password: await askNewPassword(io) }
+}
+
+/** Everything up to the end of the input, as strict UTF-8, without exactly one line break at its end. */
+async function readSecret(input: Readable): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of input) {
+    const part = Buffer.from(chunk)
+    bytes += part.length
+    if (bytes > MAX_BYTES) throw new Refusal(`Standard input has more than ${MAX_BYTES} bytes.`)
+    chunks.push(part)
+  }
+  return decoded(Buffer.concat(chunks)).replace(/\r?\n$/, '')
+}
+
+function decoded(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new Refusal('Standard input is not UTF-8 text.')
+  }
+}

@@ -1,0 +1,60 @@
+/** What the welcome of a first start tells. */
+export interface FirstStart {
+  /** Base address without a slash at its end, such as `http://127.0.0.1:3000`. */
+  readonly url: string
+  readonly dataDir: string
+  readonly demo: { readonly email: string; readonly password: string }
+}
+
+/** The welcome of the first start on a fresh embedded database: the one text that ever shows a password. */
+export function firstWelcome({ url, dataDir, demo }: FirstStart): string {
+  return `
+  Latchkey is running at ${url}
+
+    data       ${dataDir}
+    customer   ${demo.email}
+    password   ${demo.password}   (made for this database, shown only now)
+
+  Log in, ask who you are, log out: paste this into another terminal.
+
+${indented(tourOf(url, demo))}
+
+  npx latchkey customer add <email>   adds a customer of your own
+  npx latchkey --help                 tells the other commands
+  Ctrl-C                              stops the service and its database
+
+`
+}
+
+/** The welcome of every later start; `dataDir` is null where the database is not the embedded one. */
+export function laterWelcome({ url, dataDir }: { url: string; dataDir: string | null }): string {
+  return `
+  Latchkey is running at ${url}
+${dataDir === null ? '' : `\n    data       ${dataDir}\n`}
+  npx latchkey customer add <email>   adds a customer
+  npx latchkey --help                 tells the other commands; README.md the rest
+  Ctrl-C                              stops the service${dataDir === null ? '' : ' and its database'}
+
+`
+}
+
+/** Lines for a POSIX shell with curl: log in and keep the token, ask who one is, log out. */
+export function tourOf(url: string, { email, password }: FirstStart['demo']): string {
+  return `TOKEN=$(curl -sS ${quoted(`${url}/api/login`)} \\
+  -H 'Content-Type: application/json' \\
+  -d ${quoted(JSON.stringify({ email, password }))} |
+  sed -n 's/.*"token":"\\([^"]*\\)".*/\\1/p')
+curl -sS -w '\\n' -X POST ${quoted(`${url}/api/me`)} \\
+  -H "Authorization: Bearer $TOKEN"
+curl -sS -w '\\n' -X POST ${quoted(`${url}/api/logout`)} \\
+  -H "Authorization: Bearer $TOKEN"`
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^/gm, '    ')
+}
+
+/** The text as one word of a POSIX shell. */
+function quoted(text: string): string {
+  return /^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,46 @@
+import type { ServiceToken } from '../../domain/service-token.ts'
+
+/** What the operator chose, checked and in units; see `settings.ts` for the meaning of each. */
+export interface Configuration {
+  readonly host: string
+  /** 0 takes a free port. */
+  readonly port: number
+  /** Without a slash at its end; null for the listening address. */
+  readonly publicUrl: string | null
+  /** Null for the embedded PostgreSQL. */
+  readonly databaseUrl: string | null
+  /** Past any pooler; `databaseUrl` where no other was given. */
+  readonly databaseDirectUrl: string | null
+  readonly prepared: boolean
+  readonly poolMax: number
+  /** Null where the operator left the choice to the embedded PostgreSQL. */
+  readonly dataDir: string | null
+  readonly migrate: 'auto' | 'off'
+  readonly tokenPrefix: string
+  /** Null for tokens that never expire. */
+  readonly tokenTtlMs: number | null
+  /** 0 for no cache. */
+  readonly tokenCacheTtlMs: number
+  readonly tokenCacheMax: number
+  readonly serviceTokens: readonly ServiceToken[]
+  /** Null for the version of the package. */
+  readonly appVersion: string | null
+  readonly bcryptCost: number
+  readonly logLevel: LogLevel
+  readonly bodyLimitBytes: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+  readonly drainDelayMs: number
+  readonly drainDeadlineMs: number
+  /** Empty for no CORS headers. */
+  readonly corsOrigins: readonly string[]
+  /** Whether `NODE_ENV` is `production`. */
+  readonly production: boolean
+}
+
+/** The levels of the log, the gravest first. */
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
+/** The least grave level that is logged; `silent` for none. */
+export type LogLevel = (typeof LOG_LEVELS)[number]

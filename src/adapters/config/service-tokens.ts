@@ -1,0 +1,43 @@
+import * as v from 'valibot'
+import { type ServiceToken, serviceTokenProblem } from '../../domain/service-token.ts'
+
+/** Pairs of `name=secret` with commas between them, each checked by the domain; no sentence shows a secret. */
+export const serviceTokens = v.pipe(
+  v.string(),
+  v.rawTransform<string, readonly ServiceToken[]>(({ dataset, addIssue, NEVER }) => {
+    const problems: string[] = []
+    const tokens = new Map<string, ServiceToken>()
+    dataset.value.split(',').forEach((pair, index) => {
+      const token = splitPair(pair.trim())
+      const problem = token === null ? `Pair ${index + 1} must be name=secret.` : problemAmong(tokens, token)
+      if (problem !== null) problems.push(problem)
+      else if (token !== null) tokens.set(token.name, token)
+    })
+    if (problems.length === 0) return [...tokens.values()]
+    for (const message of problems) addIssue({ message })
+    return NEVER
+  }),
+)
+
+/** The form of the file, one pair a line, as the form of the variable. */
+export function pairsOfLines(text: string): string {
+  return text
+    .split(/[\r\n]+/)
+    .filter((line) => line.trim() !== '')
+    .join(',')
+}
+
+function splitPair(pair: string): ServiceToken | null {
+  const at = pair.indexOf('=')
+  const name = pair.slice(0, at)
+  const secret = pair.slice(at + 1)
+  // A lone secret may end in padding: it would be taken, and shown, for the name.
+  return at === -1 || /^=*$/.test(secret) ? null : { name, secret }
+}
+
+function problemAmong(tokens: ReadonlyMap<string, ServiceToken>, token: ServiceToken): string | null {
+  return (
+    serviceTokenProblem(token) ??
+    (tokens.has(token.name) ? `The name "${token.name}" is given to more than one secret.` : null)
+  )
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import type { ConfigurationProblem } from './configuration-refused.ts'
+import { pairsOfLines } from './service-tokens.ts'
+import { SETTINGS, type Setting, type SettingName } from './settings.ts'
+
+/** Where settings come from; `env` goes before `dotEnv`. */
+export interface Sources {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** The text of the `.env` file, or null when there is none. */
+  readonly dotEnv: string | null
+  /** Answers a file's bytes, or throws as node does. */
+  readonly readFile?: (path: string) => Uint8Array
+}
+
+/** A setting as it was found: its text, and the variable that it came by. */
+export interface Found {
+  readonly text: string | null
+  readonly from: string
+}
+
+/** Answers what a variable is set to in the environment or, failing that, in the `.env` file. */
+export function variablesOf({ env, dotEnv }: Sources): (name: string) => string | undefined {
+  const file: Record<string, string | undefined> =
+    dotEnv === null ? {} : parseEnv(dotEnv.replace(/^\ufeff/, ''))
+  return (name) => own(env, name) ?? own(file, name)
+}
+
+/** The text of every setting, defaults included, with a problem for each that cannot be found out. */
+export function findSettings(sources: Sources): {
+  readonly found: Readonly<Record<SettingName, Found>>
+  readonly problems: readonly ConfigurationProblem[]
+} {
+  const variable = variablesOf(sources)
+  const problems: ConfigurationProblem[] = []
+  const found = Object.fromEntries(SETTINGS.map((setting) => [setting.name, find(setting)]))
+  return { found: found as Record<SettingName, Found>, problems }
+
+  function find(setting: Setting): Found {
+    const { name } = setting
+    const fileVariable = `${name}_FILE`
+    const text = variable(name)
+    const path = setting.secret ? variable(fileVariable) : undefined
+    if (text !== undefined && path !== undefined)
+      return refused(name, `Is set together with ${fileVariable}; keep one of the two.`, setting)
+    if (path !== undefined) return readSecret(fileVariable, path, setting)
+    if (text === '') return refused(name, 'Is empty; leave it out to have the default.', setting)
+    return { text: text ?? setting.default, from: name }
+  }
+
+  function readSecret(from: string, path: string, setting: Setting): Found {
+    try {
+      const bytes = (sources.readFile ?? readFileSync)(path)
+      const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/[\r\n]+$/, '')
+      if (text === '') return refused(from, 'Names a file that is empty.', setting)
+      return { text: setting.name === 'SERVICE_TOKENS' ? pairsOfLines(text) : text, from }
+    } catch (error) {
+      return refused(from, fileProblem(error), setting)
+    }
+  }
+
+  function refused(from: string, problem: string, setting: Setting): Found {
+    problems.push({ name: from, problem, example: exampleOf(setting, from) })
+    return { text: setting.default, from }
+  }
+}
+
+/** An accepted setting of the variable, for messages. */
+export function exampleOf({ name, example }: Setting, variable: string): string {
+  return variable === name ? `${name}=${example}` : `${variable}=/run/secrets/${name.toLowerCase()}`
+}
+
+function own(record: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined
+}
+
+// The path is not repeated: it may be the secret itself, given in the wrong place.
+function fileProblem(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'Names a file that does not exist.'
+  if (code === 'EACCES' || code === 'EPERM') return 'Names a file that this account may not read.'
+  if (code === 'EISDIR') return 'Names a folder, not a file.'
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'Names a file that is not UTF-8 text.'
+  return 'Names a file that cannot be read.'
+}

@@ -1,0 +1,52 @@
+import { isIP } from 'node:net'
+import * as v from 'valibot'
+
+/** A whole number in decimal digits. */
+export function wholeNumber(min: number, max: number) {
+  const message = `Must be a whole number from ${min} to ${max}.`
+  return v.pipe(
+    v.string(),
+    v.regex(/^\d+$/, message),
+    v.transform(Number),
+    v.minValue(min, message),
+    v.maxValue(max, message),
+  )
+}
+
+/** One of a few words. */
+export function oneOf<const Words extends readonly string[]>(words: Words) {
+  return v.picklist(words, `Must be one of ${words.join(', ')}.`)
+}
+
+/** `on` or `off`. */
+export const onOff = v.pipe(
+  oneOf(['on', 'off']),
+  v.transform((word) => word === 'on'),
+)
+
+/** What a socket can listen on: an IP address without brackets, or a host name. */
+export const listeningHost = v.pipe(
+  v.string(),
+  v.check(
+    (text) => isIP(text) !== 0 || (/^[A-Za-z0-9_]([A-Za-z0-9_.-]*)$/.test(text) && !/^[\d.]+$/.test(text)),
+    'Must be an IP address or a host name; leave it unset for 127.0.0.1.',
+  ),
+)
+
+/** A path to a folder. */
+export const folder = v.pipe(
+  v.string(),
+  v.check((text) => text.trim() !== '' && !text.includes('\0'), 'Must be the path of a folder.'),
+)
+
+/** How every new token begins. */
+export const tokenPrefix = v.pipe(
+  v.string(),
+  v.regex(/^[a-z][a-z0-9]{0,15}$/, 'Must be 1 to 16 lower-case letters and digits that begin with a letter.'),
+)
+
+/** A version as it is reported. */
+export const version = v.pipe(
+  v.string(),
+  v.regex(/^[!-~]{1,100}$/, 'Must be 1 to 100 printable ASCII characters without a space.'),
+)

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lchownSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
+import { type Host, stateFolder } from './host.ts'
+import { canReach, makeReachable, type ServerAccount, serverAccount } from './server-account.ts'
+import { syncFolder } from './sync-folder.ts'
+
+/** The data folder in use, and the account whose server works in it. */
+export interface DataFolder {
+  readonly path: string
+  /** The database cluster within it. */
+  readonly cluster: string
+  readonly log: string
+  readonly account: ServerAccount | undefined
+  readonly password: string
+}
+
+/** Chooses and makes the data folder (mode 0700) and its password file (0600), or finds them. */
+export function prepareDataFolder(
+  host: Host,
+  dataDir: string | undefined,
+  home: string,
+  note: (sentence: string) => void,
+): DataFolder {
+  let path = resolve(home, dataDir ?? 'data')
+  let account = serverAccount(host, [join(path, 'postgres'), path])
+  if (!canReach(account, dirname(path))) {
+    if (dataDir !== undefined) throw unreachable(path, account)
+    path = join(stateFolder(host, realpathSync(home)), 'data')
+    account = serverAccount(host, [join(path, 'postgres'), path])
+    note(`The data folder is ${path}: the account "${account?.name}" cannot enter ${home}.`)
+  }
+  const owned = takeFolder(host, path, account)
+  path = realpathSync(path)
+  const cluster = join(path, 'postgres')
+  const password = readOrMakePassword(path, cluster, owned ? undefined : account)
+  return { path, cluster, log: join(path, 'postgres.log'), account, password }
+}
+
+/** Makes or adopts the folder; true when it was this process's own or new. */
+function takeFolder(host: Host, path: string, account: ServerAccount | undefined): boolean {
+  makeReachable(dirname(path))
+  if (!existsSync(path)) {
+    try {
+      mkdirSync(path, { mode: 0o700 })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+  const { uid, mode } = statSync(path)
+  const content = readdirSync(path).filter((name) => !name.startsWith('.') && name !== 'lost+found')
+  const ours = content.length === 0 || content.includes('password') || content.includes('postgres')
+  if (!ours) {
+    throw new EmbeddedPostgresRefused(
+      `The data folder ${path} holds other files and no Latchkey data. Set DATA_DIR to a new or empty folder.`,
+    )
+  }
+  if (uid !== host.uid && host.uid !== undefined && host.uid !== 0) return false
+  if ((mode & 0o777) !== 0o700) chmodSync(path, 0o700)
+  if (account !== undefined && uid === 0) chownSync(path, account.uid, account.gid)
+  return uid === host.uid
+}
+
+/** A link to a finished file is made by one process only, and never half-written. */
+function readOrMakePassword(path: string, cluster: string, owner: ServerAccount | undefined): string {
+  const file = join(path, 'password')
+  // Looked at in this order: another process may be making both, the password first.
+  const hasCluster = existsSync(cluster)
+  if (!existsSync(file)) {
+    if (hasCluster) {
+      throw new EmbeddedPostgresRefused(
+        `The password file ${file} is missing, and the database beside it cannot be opened without it. ` +
+          'Put it back, or set DATA_DIR to a new folder.',
+      )
+    }
+    const draft = join(path, `.password-${randomBytes(6).toString('hex')}`)
+    try {
+      writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, {
+        mode: 0o600,
+        flag: 'wx',
+        flush: true,
+      })
+      if (owner !== undefined) lchownSync(draft, owner.uid, owner.gid)
+      linkSync(draft, file)
+      syncFolder(path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    } finally {
+      rmSync(draft, { force: true })
+    }
+  }
+  return readFileSync(file, 'utf8').trim()
+}
+
+function unreachable(path: string, account: ServerAccount | undefined): EmbeddedPostgresRefused {
+  return new EmbeddedPostgresRefused(
+    `The account "${account?.name}", which runs the embedded PostgreSQL for root, cannot enter ` +
+      `${dirname(path)}. Set DATA_DIR to a folder that it can reach, or DATABASE_URL to a PostgreSQL server.`,
+  )
+}

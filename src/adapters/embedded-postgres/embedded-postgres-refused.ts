@@ -1,0 +1,29 @@
+/** The embedded PostgreSQL cannot run here; `message` is one line for stderr that says what to set. */
+export class EmbeddedPostgresRefused extends Error {
+  override readonly name = 'EmbeddedPostgresRefused'
+  /** The message is written for operators and is shown as it is. */
+  readonly forOperators = true
+}
+
+const REASONS: Record<string, string> = {
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space left on the device',
+  EDQUOT: 'the disk quota is used up',
+  ENOTDIR: 'a part of the path is not a folder',
+  EEXIST: 'there is a file of that name',
+  EIO: 'the disk reports an error',
+}
+
+/** Turns a failed file operation into a refusal that names the data folder; anything else comes back as is. */
+export function refusalOf(error: unknown, dataDir: string): unknown {
+  const { code, path } = error as NodeJS.ErrnoException
+  const reason = REASONS[code ?? '']
+  if (reason === undefined) return error
+  const where = path === undefined || path === dataDir ? '' : ` (${path})`
+  return new EmbeddedPostgresRefused(
+    `The data folder ${dataDir} cannot be used: ${reason}${where}. ` +
+      'Set DATA_DIR to a folder that this account may write, or DATABASE_URL to a PostgreSQL server.',
+  )
+}

@@ -1,0 +1,143 @@
+import { realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { prepareBinaries } from './binaries.ts'
+import { type DataFolder, prepareDataFolder } from './data-folder.ts'
+import { EmbeddedPostgresRefused, refusalOf } from './embedded-postgres-refused.ts'
+import { type Host, stateFolder, thisHost } from './host.ts'
+import { findPostmaster, stopPostmaster } from './postmaster.ts'
+import { type ProcessLock, tryLock, waitForLock } from './process-lock.ts'
+import { type Reached, reachServer } from './reach-server.ts'
+import { openSession, type Session, urlOf } from './session.ts'
+import type { ServerPlan } from './start-server.ts'
+import { type OnEvent, supervise } from './supervise.ts'
+
+/** A PostgreSQL server of one's own, running for as long as this is open. */
+export interface EmbeddedPostgres {
+  /** Connection URL of the database `latchkey`, password included: a secret. */
+  readonly url: string
+  /** The folder really in use, absolute. */
+  readonly dataDir: string
+  /** True when this call made the data folder's database cluster. */
+  readonly created: boolean
+  /** Sentences that the operator should read at the start. */
+  readonly notes: readonly string[]
+  /** Stops the server as far as the role demands; may be called again, and ends within 2.5 s. */
+  close(): Promise<void>
+}
+
+export interface EmbeddedPostgresOptions {
+  /** Undefined means `data` in `home`, which root may find moved; a named folder is never moved. */
+  readonly dataDir: string | undefined
+  readonly home: string
+  /** A service has the folder to itself, keeps the server alive and stops it; commands share it. */
+  readonly role: 'service' | 'command'
+  readonly onEvent?: OnEvent
+}
+
+/**
+ * Opens the embedded PostgreSQL of a data folder: makes, starts or adopts it as needed. Throws
+ * `EmbeddedPostgresRefused` with one line for the operator where that cannot be.
+ */
+export async function openEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+  host: Host = thisHost(),
+): Promise<EmbeddedPostgres> {
+  const notes: string[] = []
+  const note = (sentence: string) => notes.push(sentence)
+  const home = realpathSync(options.home)
+  let dataDir = resolve(home, options.dataDir ?? 'data')
+  let serviceLock: ProcessLock | undefined
+  try {
+    const folder = prepareDataFolder(host, options.dataDir, home, note)
+    dataDir = folder.path
+    if (options.role === 'service') serviceLock = await lockForService(folder)
+    const copyRoot = host.uid === 0 ? stateFolder(host, home) : folder.path
+    const binaries = prepareBinaries(host, folder.account, copyRoot, note)
+    const plan: ServerPlan = { host, folder, binaries, startedBy: options.role }
+    const reached = await reachServer(plan, undefined, new AbortController().signal)
+    const open =
+      options.role === 'service'
+        ? openForService(plan, reached, serviceLock, options.onEvent ?? (() => {}))
+        : openForCommand(plan, reached)
+    let closing: Promise<void> | undefined
+    return {
+      get url() {
+        return open.url()
+      },
+      dataDir,
+      created: reached.created,
+      notes,
+      close() {
+        closing ??= open.close()
+        return closing
+      },
+    }
+  } catch (error) {
+    await serviceLock?.release()
+    throw refusalOf(error, dataDir)
+  }
+}
+
+interface Open {
+  url(): string
+  close(): Promise<void>
+}
+
+async function lockForService(folder: DataFolder): Promise<ProcessLock> {
+  const lock = await tryLock(folder.path, 'service', folder.password)
+  if (lock !== undefined) return lock
+  throw new EmbeddedPostgresRefused(
+    `Another Latchkey service uses the data folder ${folder.path}. Stop it, or set DATA_DIR to another folder.`,
+  )
+}
+
+function openForService(
+  plan: ServerPlan,
+  reached: Reached,
+  lock: ProcessLock | undefined,
+  onEvent: OnEvent,
+): Open {
+  const supervision = supervise(plan, reached, onEvent)
+  return {
+    url: () => urlOf(supervision.address()),
+    async close() {
+      await supervision.end()
+      supervision.session().end()
+      await stopPostmaster(plan.folder.cluster)
+      await lock?.release()
+    },
+  }
+}
+
+function openForCommand({ folder }: ServerPlan, { address, session }: Reached): Open {
+  return {
+    url: () => urlOf(address),
+    async close() {
+      const lock = await waitForLock(folder.path, 'start', folder.password, 500)
+      try {
+        // Whoever holds the lock is opening the server and will see to it at its own close.
+        if (lock === undefined || findPostmaster(folder.cluster) === undefined) return
+        const current = session.isOpen() ? session : await openSession(address)
+        const last = await isLastOfCommands(current)
+        current.end()
+        if (last) await stopPostmaster(folder.cluster)
+      } catch {
+        // A server that does not answer is left to the service, or to the next start.
+      } finally {
+        session.end()
+        await lock?.release()
+      }
+    },
+  }
+}
+
+/** Clients that have just left are still listed for some milliseconds. */
+async function isLastOfCommands(session: Session): Promise<boolean> {
+  if (!(await session.startedByCommand())) return false
+  for (let attempt = 0; attempt < 15; attempt += 1) {
+    if ((await session.otherClients()) === 0) return true
+    await sleep(20)
+  }
+  return false
+}

@@ -1,0 +1,106 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A running server as its `postmaster.pid` describes it. */
+export interface Postmaster {
+  readonly pid: number
+  /** TCP port on 127.0.0.1, or undefined when it listens on a socket in its cluster's folder. */
+  readonly port: number | undefined
+  readonly status: 'starting' | 'ready' | 'stopping'
+}
+
+/** The live server of a cluster; undefined when there is none, whatever files say. */
+export function findPostmaster(cluster: string): Postmaster | undefined {
+  const lines = pidFile(cluster)
+  const pid = Number(lines[0])
+  if (!Number.isInteger(pid) || pid <= 0 || !isServerOf(cluster, pid)) return undefined
+  const status = lines[7]?.trim()
+  return {
+    pid,
+    port: portOf(lines),
+    status: status === 'ready' || status === 'stopping' ? status : 'starting',
+  }
+}
+
+/** The TCP port of the server that last wrote a `postmaster.pid`, alive or dead. */
+export function lastPort(cluster: string): number | undefined {
+  return portOf(pidFile(cluster))
+}
+
+/** Kills what is left of a dead server: backends outlive a killed postmaster and hold its shared memory. */
+export async function killOrphans(cluster: string): Promise<void> {
+  const deadline = performance.now() + 2_000
+  for (let pids = serverProcesses(cluster); pids.length > 0; pids = serverProcesses(cluster)) {
+    for (const pid of pids) signal(pid, 'SIGKILL')
+    if (performance.now() > deadline) return
+    await sleep(10)
+  }
+}
+
+/** Stops the server of a cluster within about two seconds: fast, then immediately, then by force. */
+export async function stopPostmaster(cluster: string): Promise<void> {
+  for (const [name, patienceMs] of [
+    ['SIGINT', 1_300],
+    ['SIGQUIT', 500],
+    ['SIGKILL', 200],
+  ] as const) {
+    const postmaster = findPostmaster(cluster)
+    if (postmaster === undefined) break
+    signal(postmaster.pid, name)
+    if (await waitUntilGone(cluster, postmaster.pid, patienceMs)) break
+  }
+  if (findPostmaster(cluster) === undefined) await killOrphans(cluster)
+}
+
+/** True once the process `pid` no longer serves the cluster; false when `timeoutMs` have passed. */
+export async function waitUntilGone(cluster: string, pid: number, timeoutMs: number): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs
+  while (isServerOf(cluster, pid)) {
+    if (performance.now() > deadline) return false
+    await sleep(10)
+  }
+  return true
+}
+
+function pidFile(cluster: string): string[] {
+  try {
+    return readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+function portOf(lines: string[]): number | undefined {
+  const listensOnTcp = (lines[5]?.trim() ?? '') !== ''
+  return listensOnTcp ? Number(lines[3]) : undefined
+}
+
+/** All server processes work in the cluster's folder, so a process id that was given again is not taken for one. */
+function isServerOf(cluster: string, pid: number): boolean {
+  if (process.platform !== 'linux') return signal(pid, 0)
+  try {
+    const here = statSync(cluster, { bigint: true })
+    const there = statSync(`/proc/${pid}/cwd`, { bigint: true })
+    if (here.dev !== there.dev || here.ino !== there.ino) return false
+    return ['postgres\n', 'initdb\n'].includes(readFileSync(`/proc/${pid}/comm`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+function serverProcesses(cluster: string): number[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && isServerOf(cluster, pid))
+}
+
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, name)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

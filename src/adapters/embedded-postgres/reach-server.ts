@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ensureCluster } from './cluster.ts'
+import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
+import { findPostmaster, stopPostmaster } from './postmaster.ts'
+import { waitForLock } from './process-lock.ts'
+import { socketFolder } from './server-address.ts'
+import { openSession, type ServerAddress, type Session } from './session.ts'
+import { ensureServer, type ServerPlan } from './start-server.ts'
+
+/** A server that answers, and the session that keeps it from being stopped by others. */
+export interface Reached {
+  readonly address: ServerAddress
+  readonly session: Session
+  readonly created: boolean
+}
+
+const LOCK_TIMEOUT_MS = 90_000
+const ANSWER_TIMEOUT_MS = 15_000
+
+/**
+ * Makes the cluster, starts the server, opens a session: each only where it is not so already. One process
+ * at a time does this for a folder; it may be called again after the server died.
+ */
+export async function reachServer(
+  plan: ServerPlan,
+  preferredPort: number | undefined,
+  signal: AbortSignal,
+): Promise<Reached> {
+  const { path, cluster, password } = plan.folder
+  const lock = await waitForLock(path, 'start', password, LOCK_TIMEOUT_MS, signal)
+  if (lock === undefined) {
+    throw new EmbeddedPostgresRefused(
+      `Another process has been starting the embedded PostgreSQL in ${path} for 90 s. End it and try again.`,
+    )
+  }
+  const wasRunning = findPostmaster(cluster) !== undefined
+  try {
+    const created = await ensureCluster(plan.host, plan.folder, plan.binaries)
+    return { created, ...(await ensureSession(plan, preferredPort, signal)) }
+  } catch (error) {
+    // Nobody would look after a server that was started for nothing.
+    if (!wasRunning) await stopPostmaster(cluster)
+    throw error
+  } finally {
+    await lock.release()
+  }
+}
+
+/** A server may go down between being found and being asked, so the two are tried together. */
+async function ensureSession(plan: ServerPlan, preferredPort: number | undefined, signal: AbortSignal) {
+  const { path, cluster, password } = plan.folder
+  const deadline = performance.now() + ANSWER_TIMEOUT_MS
+  for (;;) {
+    const { port } = await ensureServer(plan, preferredPort, signal)
+    const host = port === undefined ? socketFolder(plan.host, cluster) : '127.0.0.1'
+    const address = { host: host ?? cluster, port: port ?? 5432, password }
+    try {
+      return { address, session: await openSession(address) }
+    } catch (error) {
+      if ((error as { code?: string }).code === INVALID_PASSWORD) {
+        throw new EmbeddedPostgresRefused(
+          `The password in ${path} is not that of the database beside it. Put the right file back.`,
+        )
+      }
+      if (performance.now() > deadline) {
+        throw new EmbeddedPostgresRefused(
+          `The embedded PostgreSQL in ${path} does not answer: ${(error as Error).message}.`,
+        )
+      }
+    }
+    await sleep(20, undefined, { signal })
+  }
+}
+
+const INVALID_PASSWORD = '28P01'

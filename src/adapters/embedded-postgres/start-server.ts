@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process'
+import { closeSync, constants, openSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Binaries, cannotRun } from './binaries.ts'
+import type { DataFolder } from './data-folder.ts'
+import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
+import type { Host } from './host.ts'
+import { findPostmaster, killOrphans, lastPort, type Postmaster, waitUntilGone } from './postmaster.ts'
+import { freePort, SOCKET_NAME, socketAnswers, socketFolder } from './server-address.ts'
+import { identityOf, SERVER_ENV, serverArguments } from './server-arguments.ts'
+
+/** What it takes to start the server of a data folder. */
+export interface ServerPlan {
+  readonly host: Host
+  readonly folder: DataFolder
+  readonly binaries: Binaries
+  readonly startedBy: 'service' | 'command'
+}
+
+const START_TIMEOUT_MS = 60_000
+
+/**
+ * The running server: the one that is there, waited for while it starts or stops, else a new one. Only the
+ * holder of the folder's start lock may call this.
+ */
+export async function ensureServer(
+  plan: ServerPlan,
+  preferredPort: number | undefined,
+  signal: AbortSignal,
+): Promise<Postmaster> {
+  const deadline = performance.now() + START_TIMEOUT_MS
+  while (performance.now() < deadline) {
+    const found = findPostmaster(plan.folder.cluster)
+    if (found?.status === 'ready') return found
+    if (found === undefined) {
+      await startServer(plan, preferredPort ?? lastPort(plan.folder.cluster), signal)
+    } else if (found.status === 'stopping') {
+      await waitUntilGone(plan.folder.cluster, found.pid, 250)
+    }
+    await sleep(10, undefined, { signal })
+  }
+  throw new EmbeddedPostgresRefused(
+    `The embedded PostgreSQL in ${plan.folder.path} is not ready after 60 s; see ${plan.folder.log}.`,
+  )
+}
+
+async function startServer(plan: ServerPlan, port: number | undefined, signal: AbortSignal): Promise<void> {
+  const { cluster } = plan.folder
+  await killOrphans(cluster)
+  if (await socketAnswers(plan.host, cluster)) {
+    throw new EmbeddedPostgresRefused(
+      `The data folder ${plan.folder.path} is in use by a server that this process cannot see, in another ` +
+        'container perhaps. Stop it, or set DATA_DIR to another folder.',
+    )
+  }
+  for (const name of ['postmaster.pid', SOCKET_NAME, `${SOCKET_NAME}.lock`]) {
+    rmSync(join(cluster, name), { force: true })
+  }
+  signal.throwIfAborted()
+  const candidates =
+    socketFolder(plan.host, cluster) === undefined
+      ? [port ?? (await freePort()), await freePort()]
+      : [undefined]
+  let failure = ''
+  for (const candidate of candidates) {
+    failure = await launch(plan, candidate, signal)
+    if (failure === '') return
+  }
+  throw new EmbeddedPostgresRefused(
+    `The embedded PostgreSQL in ${plan.folder.path} does not start: ${failure}. See ${plan.folder.log}.`,
+  )
+}
+
+/** Starts the server and waits until it is ready; answers why it was not, or an empty text. */
+async function launch(plan: ServerPlan, port: number | undefined, signal: AbortSignal): Promise<string> {
+  const { folder, host, binaries } = plan
+  const log = openLog(folder.log)
+  const child = spawn(binaries.postgres, serverArguments(folder.cluster, plan.startedBy, port), {
+    cwd: folder.cluster,
+    env: SERVER_ENV,
+    stdio: ['ignore', log, log],
+    // A session of its own: Ctrl-C in the terminal is for the service only.
+    detached: true,
+    ...identityOf(folder),
+  })
+  closeSync(log)
+  child.unref()
+  let ended = false
+  let failed: Error | undefined
+  child.once('exit', () => {
+    ended = true
+  })
+  child.once('error', (error) => {
+    failed = cannotRun(host, binaries.postgres, error)
+  })
+  const deadline = performance.now() + START_TIMEOUT_MS
+  while (!ended && performance.now() < deadline) {
+    if (failed !== undefined) throw failed
+    if (findPostmaster(folder.cluster)?.status === 'ready') return ''
+    await sleep(10, undefined, { signal })
+  }
+  return ended ? lastFailure(folder.log) : 'it is not ready after 60 s'
+}
+
+/** Each start begins a new log and keeps one older, so two starts' worth is all there ever is. */
+function openLog(path: string): number {
+  try {
+    renameSync(path, `${path}.1`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  return openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND, 0o600)
+}
+
+function lastFailure(log: string): string {
+  const lines = readFileSync(log, 'utf8').split('\n')
+  const line = lines.findLast((text) => /FATAL:|PANIC:/.test(text)) ?? lines.findLast((text) => text !== '')
+  return line?.replace(/^.*(FATAL|PANIC):\s*/, '') ?? 'it ended without a word'
+}

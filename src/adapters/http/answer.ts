@@ -1,0 +1,118 @@
+import { STATUS_CODES } from 'node:http'
+import { type InsufficientScope, type LatchkeyError, ValidationFailed } from '../../domain/errors.ts'
+import { type HttpError, MethodNotAllowed, STATUS_OF, UnsupportedMediaType } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+import { finish } from './finish.ts'
+
+type HeaderList = readonly string[]
+
+/** Answers a success: `success: true` and the route's fields; nothing but headers for 204. */
+export function sendSuccess(
+  exchange: Exchange,
+  status: number,
+  fields: object | undefined,
+  headers: HeaderList = [],
+): void {
+  send(exchange, status, status === 204 ? null : JSON.stringify({ success: true, ...fields }), headers)
+}
+
+/** Answers a failure in the envelope, with the headers that its reason asks for. */
+export function sendFailure(exchange: Exchange, error: LatchkeyError): void {
+  if ((error as HttpError).closes === true) exchange.closes = true
+  const { status, headers, text } = failureOf(error, exchange.requestId)
+  send(exchange, status, text, headers)
+}
+
+/** A failure as bytes for a connection whose request could not be read far enough to have a response. */
+export function rawFailure(error: LatchkeyError, requestId: string): string {
+  const { status, headers, text } = failureOf(error, requestId)
+  const list = [
+    ...contentHeaders(text),
+    ...commonHeaders(requestId),
+    ...headers,
+    'Date',
+    new Date().toUTCString(),
+    'Connection',
+    'close',
+  ]
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
+  for (let i = 0; i < list.length; i += 2) head += `${list[i]}: ${list[i + 1]}\r\n`
+  return `${head}\r\n${text}`
+}
+
+function send(exchange: Exchange, status: number, text: string | null, headers: HeaderList): void {
+  if (exchange.answered) return
+  exchange.answered = true
+  if (mustClose(exchange)) exchange.closes = true
+  const list = [
+    ...(text === null ? [] : contentHeaders(text)),
+    ...commonHeaders(exchange.requestId),
+    ...exchange.headers,
+    ...headers,
+  ]
+  if (exchange.closes) list.push('Connection', 'close')
+  exchange.response.writeHead(status, list)
+  finish(exchange, text)
+}
+
+/** Whether what is left of the body cannot be read past, so that no request can follow it. */
+function mustClose({ request, declaredBytes, awaitsContinue, bodyLimitBytes }: Exchange): boolean {
+  if (request.complete) return false
+  return awaitsContinue || declaredBytes === null || declaredBytes > bodyLimitBytes
+}
+
+function failureOf(
+  error: LatchkeyError,
+  requestId: string,
+): { status: number; headers: HeaderList; text: string } {
+  const status = STATUS_OF[error.reason as keyof typeof STATUS_OF]
+  const envelope = {
+    success: false,
+    code: status,
+    error: error.message,
+    reason: error.reason,
+    request_id: requestId,
+  }
+  const body = error instanceof ValidationFailed ? { ...envelope, errors: error.errors } : envelope
+  return { status, headers: headersOf(error), text: JSON.stringify(body) }
+}
+
+function headersOf(error: LatchkeyError): HeaderList {
+  if (error instanceof MethodNotAllowed) return ['Allow', error.allow]
+  if (error instanceof UnsupportedMediaType) {
+    return error.refused === 'coding' ? ['Accept-Encoding', 'identity'] : ['Accept', 'application/json']
+  }
+  if (error.reason === 'unavailable') return ['Retry-After', '1']
+  const challenge = challengeOf(error)
+  return challenge === null ? [] : ['WWW-Authenticate', challenge]
+}
+
+/** RFC 6750, section 3. */
+function challengeOf(error: LatchkeyError): string | null {
+  switch (error.reason) {
+    case 'missing_token':
+    case 'invalid_credentials':
+      return 'Bearer realm="api"'
+    case 'invalid_token':
+      return 'Bearer realm="api", error="invalid_token"'
+    case 'invalid_service_token':
+      return 'Bearer realm="service"'
+    case 'insufficient_scope':
+      return `Bearer realm="api", error="insufficient_scope", scope="${(error as InsufficientScope).required.join(' ')}"`
+    default:
+      return null
+  }
+}
+
+function contentHeaders(text: string): string[] {
+  return [
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(Buffer.byteLength(text)),
+  ]
+}
+
+function commonHeaders(requestId: string): string[] {
+  return ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store', 'X-Request-Id', requestId]
+}

@@ -1,0 +1,102 @@
+import type { Socket } from 'node:net'
+import { rawFailure } from './answer.ts'
+import { type HttpError, RequestTimeout } from './errors.ts'
+import { type Exchange, requestIdOf } from './exchange.ts'
+import { failureOfParser } from './gate.ts'
+
+const CLOSING_MS = 1000
+
+interface Connection {
+  /** Exchanges whose answers are not all on the wire, in the order of their requests. */
+  readonly open: Set<Exchange>
+  /** Nothing that comes after is read as a request: its framing cannot be trusted, or it was told to close. */
+  condemned: boolean
+  /** What the parser refused, waiting for the answers that were due before it. */
+  failure: HttpError | null
+}
+
+/** Keeps, for each socket, which exchanges are open and whether another may begin. */
+export interface Connections {
+  /** Takes the exchange in; false when its connection is already condemned and it must be left alone. */
+  begin(exchange: Exchange): boolean
+  /** Obeys an error of node's parser or clock (`clientError`), or a CONNECT. */
+  failed(socket: Socket, error: { readonly code?: string | undefined }): void
+  /** Every exchange without its whole answer. */
+  readonly open: ReadonlySet<Exchange>
+  /** Calls back once none is open; at once where none is. */
+  whenIdle(idle: () => void): void
+}
+
+export function makeConnections(): Connections {
+  const connections = new WeakMap<Socket, Connection>()
+  const open = new Set<Exchange>()
+  let whenIdle: (() => void) | null = null
+
+  return {
+    open,
+
+    begin(exchange) {
+      const { socket } = exchange.request
+      const connection = of(socket)
+      if (connection.condemned) return false
+      if (!exchange.response.shouldKeepAlive) connection.condemned = true
+      connection.open.add(exchange)
+      open.add(exchange)
+      exchange.response.once('close', () => {
+        connection.open.delete(exchange)
+        open.delete(exchange)
+        if (exchange.closes) connection.condemned = true
+        settle(socket, connection)
+        if (open.size === 0) whenIdle?.()
+      })
+      return true
+    },
+
+    failed(socket, { code }) {
+      const connection = of(socket)
+      if (connection.failure !== null) return
+      // A reset, or an end in the middle of a request: there is nobody to answer.
+      if (!socket.writable || code === 'ECONNRESET' || code === 'EPIPE') {
+        socket.destroy()
+        return
+      }
+      connection.condemned = true
+      const failure = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? new RequestTimeout() : failureOfParser(code)
+      const last = [...connection.open].at(-1)
+      if (last !== undefined && !last.request.complete) {
+        // The error lies in the body of the last request: its own answer tells of it, unless it has one.
+        last.closes = true
+        if (last.failBody !== null) last.failBody(failure)
+        else if (last.answered) socket.destroy()
+        return
+      }
+      connection.failure = failure
+      settle(socket, connection)
+    },
+
+    whenIdle(idle) {
+      whenIdle = idle
+      if (open.size === 0) idle()
+    },
+  }
+
+  function of(socket: Socket): Connection {
+    let connection = connections.get(socket)
+    if (connection === undefined) {
+      connection = { open: new Set(), condemned: false, failure: null }
+      connections.set(socket, connection)
+    }
+    return connection
+  }
+
+  /** Writes the parser's failure once nothing is due before it. */
+  function settle(socket: Socket, connection: Connection): void {
+    if (connection.failure === null || connection.open.size > 0 || !socket.writable) return
+    socket.end(rawFailure(connection.failure, requestIdOf(undefined)))
+    // Half-closed first, so that what the client still sends does not reset the answer away.
+    const timer = setTimeout(() => socket.destroy(), CLOSING_MS)
+    socket.once('close', () => clearTimeout(timer))
+    socket.on('error', () => {})
+    socket.resume()
+  }
+}

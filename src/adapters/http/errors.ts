@@ -1,0 +1,135 @@
+import { LatchkeyError, type Reason } from '../../domain/errors.ts'
+
+type HttpReason =
+  | 'invalid_request'
+  | 'invalid_json'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'expectation_failed'
+  | 'headers_too_large'
+  | 'internal'
+
+/** The status of each reason (RFC 9110, section 15); a reason without one does not compile. */
+export const STATUS_OF: Readonly<Record<Reason | HttpReason, number>> = {
+  invalid_request: 400,
+  invalid_json: 400,
+  missing_token: 401,
+  invalid_token: 401,
+  invalid_credentials: 401,
+  invalid_service_token: 401,
+  insufficient_scope: 403,
+  login_token_required: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  expectation_failed: 417,
+  validation_failed: 422,
+  headers_too_large: 431,
+  internal: 500,
+  unavailable: 503,
+}
+
+/** A failure of the exchange itself, before or beside the use cases. */
+export abstract class HttpError extends LatchkeyError {
+  abstract override readonly reason: HttpReason
+  /** Whether nothing more can be trusted, or is wanted, from this connection. */
+  readonly closes: boolean = false
+}
+
+/** The request must be refused as RFC 9112 says: framing, Host, version, method token, header or target. */
+export class InvalidRequest extends HttpError {
+  readonly reason = 'invalid_request'
+  override readonly closes: boolean
+  constructor({ closes }: { readonly closes: boolean }) {
+    super('The request is not well-formed HTTP.')
+    this.closes = closes
+  }
+}
+
+/** The body is not JSON in UTF-8, or there is none where one is needed. */
+export class InvalidJson extends HttpError {
+  readonly reason = 'invalid_json'
+  constructor() {
+    super('The body must be JSON in UTF-8.')
+  }
+}
+
+/** No route has this path. */
+export class NotFound extends HttpError {
+  readonly reason = 'not_found'
+  constructor() {
+    super('There is nothing at this path.')
+  }
+}
+
+/** A route has this path and none has the method. */
+export class MethodNotAllowed extends HttpError {
+  readonly reason = 'method_not_allowed'
+  readonly allow: string
+  constructor(allow: string) {
+    super('The path does not support this method.')
+    this.allow = allow
+  }
+}
+
+/** Headers or body came too slowly. */
+export class RequestTimeout extends HttpError {
+  readonly reason = 'request_timeout'
+  override readonly closes = true
+  constructor() {
+    super('The request took too long to arrive.')
+  }
+}
+
+/** The body is larger than the route takes. */
+export class PayloadTooLarge extends HttpError {
+  readonly reason = 'payload_too_large'
+  override readonly closes = true
+  constructor() {
+    super('The body is larger than this route accepts.')
+  }
+}
+
+/** A body where one is needed that is not `application/json` in UTF-8, or has a content coding. */
+export class UnsupportedMediaType extends HttpError {
+  readonly reason = 'unsupported_media_type'
+  readonly refused: 'media_type' | 'coding'
+  constructor(cause: 'media_type' | 'coding') {
+    super(
+      cause === 'media_type'
+        ? 'The body must be sent as application/json in UTF-8.'
+        : 'The body must be sent without a content coding.',
+    )
+    this.refused = cause
+  }
+}
+
+/** The `Expect` header asks for something other than `100-continue`. */
+export class ExpectationFailed extends HttpError {
+  readonly reason = 'expectation_failed'
+  constructor() {
+    super('The expectation cannot be met.')
+  }
+}
+
+/** More header bytes or lines than are read: none is ever dropped in silence. */
+export class HeadersTooLarge extends HttpError {
+  readonly reason = 'headers_too_large'
+  override readonly closes = true
+  constructor() {
+    super('The headers are too large or too many.')
+  }
+}
+
+/** A bug. The caller learns nothing but the request id, under which it is logged. */
+export class Internal extends HttpError {
+  readonly reason = 'internal'
+  constructor(cause: unknown) {
+    super('Something went wrong on our side.', { cause })
+  }
+}

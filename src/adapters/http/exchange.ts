@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { HttpError } from './errors.ts'
+
+/** One request with its answer, as the steps hand it on. */
+export class Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly requestId: string
+  /** Headers that every answer of this exchange carries, such as those of CORS. */
+  readonly headers: readonly string[]
+  /** Bytes of body that are read: the route's limit once it is known. */
+  bodyLimitBytes: number
+  /** Waits with a `100 Continue` until the body is wanted (RFC 9110, section 10.1.1). */
+  awaitsContinue: boolean
+  /** Whether the connection ends with this answer. */
+  closes = false
+  answered = false
+  /** The template of the route that was matched, for logs. */
+  route: string | null = null
+  /** Rejects the body that is being read; null when none is. */
+  failBody: ((error: HttpError | ClientGone) => void) | null = null
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    options: {
+      readonly awaitsContinue: boolean
+      readonly bodyLimitBytes: number
+      readonly headers: readonly string[]
+    },
+  ) {
+    this.request = request
+    this.response = response
+    this.requestId = requestIdOf(request.headers['x-request-id'])
+    this.awaitsContinue = options.awaitsContinue
+    this.bodyLimitBytes = options.bodyLimitBytes
+    this.headers = options.headers
+  }
+
+  /** Bytes of body that the head announces: 0 for none, null where the length is not known beforehand. */
+  get declaredBytes(): number | null {
+    const { headers } = this.request
+    if (headers['transfer-encoding'] !== undefined) return null
+    return Number(headers['content-length'] ?? 0)
+  }
+}
+
+/** The client left before the exchange was over: there is nobody to answer. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone'
+}
+
+/** The caller's own id where it is fit for a log line, else a new one. */
+export function requestIdOf(presented: string | string[] | undefined): string {
+  return typeof presented === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(presented) ? presented : randomUUID()
+}

@@ -1,0 +1,33 @@
+import type { Exchange } from './exchange.ts'
+
+const LINGER_MS = 2000
+const LINGER_BYTES = 32 * 1024 * 1024
+
+/**
+ * Ends an answer whose head is written. Where the connection closes while the client is still sending, the end is
+ * put off until the client is done, within bounds: a socket closed over unread bytes is reset, and a reset takes
+ * the answer from the client's hands (RFC 9112, section 9.6).
+ */
+export function finish({ request, response, closes }: Exchange, text: string | null): void {
+  if (!closes || request.complete || request.destroyed) {
+    response.end(text ?? undefined)
+    request.resume()
+    return
+  }
+  let dropped = 0
+  const timer = setTimeout(end, LINGER_MS)
+  if (text === null) response.flushHeaders()
+  else response.write(text)
+  request.on('data', count).once('end', end).once('close', end)
+  request.resume()
+
+  function count(chunk: Buffer): void {
+    dropped += chunk.length
+    if (dropped > LINGER_BYTES) end()
+  }
+  function end(): void {
+    clearTimeout(timer)
+    request.off('data', count).off('end', end).off('close', end)
+    response.end()
+  }
+}

@@ -1,0 +1,41 @@
+import NodeCache from 'node-cache'
+import type { Cache } from '../../application/ports.ts'
+
+/** A cache of at most `maxEntries`; when it is full the entry that came first makes room. */
+export function nodeCache<Value>({ maxEntries }: { readonly maxEntries: number }): Cache<Value> {
+  // Its own limit throws, and its own sweep stops the loop for as long as it has keys.
+  const entries = new NodeCache({ useClones: false, checkperiod: 0 })
+  const order = new Set<string>()
+  let removed: (key: string, value: Value) => void = () => {}
+  entries.on('del', (key: string, value: Value) => {
+    order.delete(key)
+    removed(key, value)
+  })
+
+  return {
+    get: (key) => entries.get<Value>(key),
+    set(key, value, ttlMs) {
+      entries.del(key)
+      // The library counts in seconds, and takes 0 and NaN for ever.
+      if (!(ttlMs > 0)) return
+      if (order.size >= maxEntries) entries.del(first(order))
+      entries.set(key, value, ttlMs / 1000)
+      order.add(key)
+    },
+    delete(key) {
+      entries.del(key)
+    },
+    clear() {
+      entries.flushAll()
+      order.clear()
+    },
+    onRemoved(listener) {
+      removed = listener
+    },
+  }
+}
+
+function first(keys: Set<string>): string {
+  for (const key of keys) return key
+  return ''
+}

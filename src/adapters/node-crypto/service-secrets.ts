@@ -1,0 +1,27 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { ServiceSecrets } from '../../application/ports.ts'
+import type { ServiceToken } from '../../domain/service-token.ts'
+
+/** Compares with every configured service token in constant time, hashed to one length first. */
+export function serviceSecrets(tokens: readonly ServiceToken[]): ServiceSecrets {
+  const configured = tokens.map(({ name, secret }) => ({ name, digest: sha256(secret) }))
+  return {
+    nameOf(presented) {
+      const digest = sha256(presented)
+      let match: string | null = null
+      for (const token of configured) {
+        if (timingSafeEqual(token.digest, digest)) match = token.name
+      }
+      return match
+    },
+  }
+}
+
+/** A new secret for a service token: 256 random bits in base64url. */
+export function newServiceSecret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,53 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { TokenSecrets } from '../../application/ports.ts'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const RANDOM_CHARACTERS = 40
+const CHECKSUM_CHARACTERS = 6
+const FORM = /^[a-z][a-z0-9]{0,15}_[0-9A-Za-z]{46}$/
+
+/**
+ * Secrets of the form `<prefix>_<40 random characters><6 of checksum>`. The checksum covers the prefix as it is
+ * presented, so that tokens issued under an older prefix stay good.
+ */
+export function tokenSecrets({ prefix }: { readonly prefix: string }): TokenSecrets {
+  return {
+    issue() {
+      const body = `${prefix}_${randomText()}`
+      const secret = body + checksumOf(body)
+      return { secret, digest: sha256(secret) }
+    },
+    digestOf(presented) {
+      if (!FORM.test(presented)) return null
+      const body = presented.slice(0, -CHECKSUM_CHARACTERS)
+      return checksumOf(body) === presented.slice(-CHECKSUM_CHARACTERS) ? sha256(presented) : null
+    },
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function randomText(): string {
+  let text = ''
+  while (text.length < RANDOM_CHARACTERS) {
+    for (const byte of randomBytes(RANDOM_CHARACTERS)) {
+      // 248 is the largest multiple of 62 in a byte: without the rest no character is likelier than another.
+      if (byte < 248 && text.length < RANDOM_CHARACTERS) text += ALPHABET[byte % 62]
+    }
+  }
+  return text
+}
+
+/** CRC-32 (IEEE 802.3) in base62, most significant digit first. */
+function checksumOf(text: string): string {
+  let rest = crc32(text)
+  let digits = ''
+  for (let i = 0; i < CHECKSUM_CHARACTERS; i++) {
+    digits = ALPHABET[rest % 62] + digits
+    rest = Math.floor(rest / 62)
+  }
+  return digits
+}

@@ -1,0 +1,37 @@
+import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino'
+import pretty from 'pino-pretty'
+import type { Log } from '../../application/ports.ts'
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+
+/** One JSON line an event on the given stream, standard output by default; readable lines on a terminal. */
+export function pinoLog({
+  level,
+  stream = standardOutput(),
+}: {
+  level: LogLevel
+  stream?: DestinationStream
+}): Log {
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      messageKey: 'event',
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    stream,
+  )
+  return {
+    info: (event, fields = {}) => logger.info(fields, event),
+    warn: (event, fields = {}) => logger.warn(fields, event),
+    error: (event, fields = {}) => logger.error(fields, event),
+  }
+}
+
+// Synchronous: lines that wait in a buffer are lost with the process.
+function standardOutput(): DestinationStream {
+  return process.stdout.isTTY
+    ? pretty({ sync: true, messageKey: 'event', translateTime: 'SYS:HH:MM:ss', singleLine: true })
+    : destination({ fd: 1, sync: true })
+}

@@ -1,0 +1,99 @@
+import type { Customers } from '../../application/ports.ts'
+import type { DatabasePool } from './pool.ts'
+import { CUSTOMER_COLUMNS, credentialsOf, customerOf, dateOf } from './rows.ts'
+import type { Session, Statement } from './session.ts'
+
+const FIND_BY_EMAIL = {
+  name: 'find_customer_by_email',
+  text: `
+    select ${CUSTOMER_COLUMNS}, customers.password_hash from customers
+     where lower(email collate "C") = lower($1::text collate "C")`,
+}
+
+const ADD = {
+  name: 'add_customer',
+  text: `
+    insert into customers (id, email, name, password_hash, created_at, disabled_at)
+    values ($1, $2, $3, $4, $5, $6)
+        on conflict (lower(email collate "C")) do nothing`,
+}
+
+const LIST = {
+  name: 'list_customers',
+  text: `
+    select ${CUSTOMER_COLUMNS} from customers
+     where $1::text is null or lower(email collate "C") > lower($1::text collate "C")
+     order by lower(email collate "C")
+     limit $2`,
+}
+
+const SET_PASSWORD_HASH = {
+  name: 'set_password_hash',
+  text: 'update customers set password_hash = $2, updated_at = now() where id = $1',
+}
+
+const DISABLE = {
+  name: 'disable_customer',
+  text: 'update customers set disabled_at = coalesce(disabled_at, $2), updated_at = now() where id = $1',
+}
+
+const ENABLE = {
+  name: 'enable_customer',
+  text: 'update customers set disabled_at = null, updated_at = now() where id = $1',
+}
+
+const DELETE = { name: 'delete_customer', text: 'delete from customers where id = $1' }
+
+const REVOKE_ALL = {
+  name: 'revoke_tokens_of_customer',
+  text: 'update login_tokens set revoked_at = $2 where customer_id = $1 and revoked_at is null',
+}
+
+/** Customers in the table `customers`. */
+export function postgresCustomers(pool: DatabasePool): Customers {
+  return {
+    findByEmail: (email, waitMs) =>
+      pool.run(waitMs, async (session) => {
+        const { rows } = await session.query(FIND_BY_EMAIL, [email])
+        return rows[0] === undefined ? null : credentialsOf(rows[0])
+      }),
+
+    add: ({ customer: { id, email, name, createdAtMs, disabledAtMs }, passwordHash }, waitMs) =>
+      changesOne(ADD, [id, email, name, passwordHash, dateOf(createdAtMs), dateOf(disabledAtMs)], waitMs),
+
+    list: ({ afterEmail, limit }, waitMs) =>
+      pool.run(waitMs, async (session) => {
+        const { rows } = await session.query(LIST, [afterEmail, limit])
+        return rows.map(customerOf)
+      }),
+
+    setPasswordHash: (id, passwordHash, atMs, waitMs) =>
+      pool.run(waitMs, (session) => ending(session, SET_PASSWORD_HASH, id, passwordHash, atMs)),
+
+    disable: (id, atMs, waitMs) =>
+      pool.run(waitMs, (session) => ending(session, DISABLE, id, dateOf(atMs), atMs)),
+
+    enable: (id, waitMs) => changesOne(ENABLE, [id], waitMs),
+
+    delete: (id, waitMs) => changesOne(DELETE, [id], waitMs),
+  }
+
+  function changesOne(statement: Statement, values: readonly unknown[], waitMs: number): Promise<boolean> {
+    return pool.run(waitMs, async (session) => (await session.query(statement, values)).count === 1)
+  }
+}
+
+// The change locks the customer's row, as a login does: a login that commits first is revoked here, and one that
+// comes later sees the change.
+async function ending(
+  session: Session,
+  change: Statement,
+  id: string,
+  value: unknown,
+  atMs: number,
+): Promise<number | null> {
+  return session.transaction(async () => {
+    const { count } = await session.query(change, [id, value])
+    return count === 0 ? null : (await session.query(REVOKE_ALL, [id, dateOf(atMs)])).count
+  })
+}

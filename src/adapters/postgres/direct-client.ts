@@ -1,0 +1,37 @@
+import type { Client } from 'pg'
+import { DatabaseUnreachable } from './database-refused.ts'
+import { PromptClient } from './prompt-client.ts'
+
+const CONNECT_MS = 5000
+
+/** Lends a connection outside the pool, and ends it afterwards; throws `DatabaseUnreachable` in one line. */
+export async function withDirectClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new PromptClient({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    application_name: 'latchkey',
+  })
+  // The query that was running rejects as well: the listener only keeps the process alive.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    throw new DatabaseUnreachable(
+      `The database at ${client.host}:${client.port} cannot be reached: ${reasonOf(error)}.`,
+      { cause: error },
+    )
+  }
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+// An attempt at several addresses rejects with an empty message and a code.
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const code = 'code' in error ? String(error.code) : error.name
+  return (error.message || code).replaceAll(/\s+/g, ' ').replace(/\.$/, '')
+}

@@ -1,0 +1,107 @@
+import type { LoginTokens } from '../../application/ports.ts'
+import type { LoginToken } from '../../domain/login-token.ts'
+import type { DatabasePool } from './pool.ts'
+import { bytesOf, CUSTOMER_COLUMNS, customerOf, dateOf, LOGIN_TOKEN_COLUMNS, loginTokenOf } from './rows.ts'
+
+const FIND_BY_DIGEST = {
+  name: 'find_token_by_digest',
+  text: `
+    select ${LOGIN_TOKEN_COLUMNS}, ${CUSTOMER_COLUMNS}
+      from login_tokens join customers on customers.id = login_tokens.customer_id
+     where login_tokens.token_hash = $1`,
+}
+
+const LIST_OF = {
+  name: 'list_tokens_of_customer',
+  text: `
+    select ${LOGIN_TOKEN_COLUMNS} from login_tokens
+     where customer_id = $1
+     order by created_at desc, id desc`,
+}
+
+const LOCK_CUSTOMER = {
+  name: 'lock_customer',
+  text: 'select password_hash, disabled_at from customers where id = $1 for no key update',
+}
+
+const REVOKE_EARLIER_LOGIN = {
+  name: 'revoke_earlier_login',
+  text: `
+    update login_tokens set revoked_at = $2
+     where customer_id = $1 and name = 'login' and revoked_at is null`,
+}
+
+const INSERT = {
+  name: 'insert_token',
+  text: `
+    insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+}
+
+// Locks the customer's row, so that a disable either sees the token or is seen by it.
+const ADD = {
+  name: 'add_token',
+  text: `
+    insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
+    select $1, customers.id, $3, $4, $5, $6, $7, $8 from customers
+     where customers.id = $2 and customers.disabled_at is null
+       for no key update`,
+}
+
+const REVOKE = {
+  name: 'revoke_token',
+  text: `
+    update login_tokens set revoked_at = $2
+     where id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)`,
+}
+
+/** Tokens in the table `login_tokens`. */
+export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
+  return {
+    findByDigest: (digest, waitMs) =>
+      pool.run(waitMs, async (session) => {
+        const [row] = (await session.query(FIND_BY_DIGEST, [bytesOf(digest)])).rows
+        return row === undefined
+          ? null
+          : Object.freeze({ token: loginTokenOf(row), customer: customerOf(row) })
+      }),
+
+    listOf: (customerId, waitMs) =>
+      pool.run(waitMs, async (session) => {
+        const { rows } = await session.query(LIST_OF, [customerId])
+        return rows.map(loginTokenOf)
+      }),
+
+    // Statements of their own: each sees what the lock waited for. One statement, or no lock, loses logins.
+    replace: ({ token, digest, verifiedHash }, waitMs) =>
+      pool.run(waitMs, (session) =>
+        session.transaction(async () => {
+          const [owner] = (await session.query(LOCK_CUSTOMER, [token.customerId])).rows
+          if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return false
+          await session.query(REVOKE_EARLIER_LOGIN, [token.customerId, dateOf(token.createdAtMs)])
+          await session.query(INSERT, valuesOf(token, digest))
+          return true
+        }),
+      ),
+
+    add: (token, digest, waitMs) =>
+      pool.run(waitMs, async (session) => (await session.query(ADD, valuesOf(token, digest))).count === 1),
+
+    revoke: ({ id }, atMs, waitMs) =>
+      pool.run(waitMs, async (session) => (await session.query(REVOKE, [id, dateOf(atMs)])).count === 1),
+  }
+}
+
+function valuesOf(token: LoginToken, digest: string): readonly unknown[] {
+  const { id, customerId, name, abilities, createdAtMs, expiresAtMs, revokedAtMs } = token
+  return [
+    id,
+    customerId,
+    name,
+    bytesOf(digest),
+    abilities,
+    dateOf(createdAtMs),
+    dateOf(expiresAtMs),
+    dateOf(revokedAtMs),
+  ]
+}

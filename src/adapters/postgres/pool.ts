@@ -1,0 +1,133 @@
+import { Pool, type PoolClient } from 'pg'
+import { Unavailable } from '../../domain/errors.ts'
+import { PromptClient } from './prompt-client.ts'
+import { type Health, type Session, sessionOn } from './session.ts'
+import { judge } from './sql-state.ts'
+
+/** Something that an operator may want to read in the log. */
+export interface DatabaseEvent {
+  readonly kind: 'connection_lost' | 'standby_refused' | 'read_only'
+  readonly detail: string
+}
+
+/** How to open a pool; `prepared: false` is for poolers that break prepared statements. */
+export interface PoolOptions {
+  readonly url: string
+  readonly max: number
+  readonly prepared: boolean
+  readonly onEvent: (event: DatabaseEvent) => void
+}
+
+/** Connections to one PostgreSQL database, at most `max`. */
+export interface DatabasePool {
+  /**
+   * Lends a connection for a unit of work. Queueing, connecting and querying together take at most `waitMs`; past
+   * them, or when the database is out of reach, it throws `Unavailable`, and a change's outcome is unknown.
+   */
+  run<T>(waitMs: number, work: (session: Session) => Promise<T>): Promise<T>
+  /** Connections open or being opened. */
+  size(): number
+  /** Closes the connections once the work that holds them is done. */
+  close(): Promise<void>
+}
+
+const CONNECT_MS = 1000
+const IDLE_MS = 60_000
+
+// The server gives up a little before the caller does, which saves the connection. A pooler refuses these settings
+// at start-up, and in transaction mode loses them later: the caller's own clock is what bounds a wait.
+const SET_UP = {
+  name: 'set_up_session',
+  text: `
+    select set_config('statement_timeout', '900ms', false),
+           set_config('lock_timeout', '800ms', false),
+           set_config('idle_in_transaction_session_timeout', '2s', false),
+           set_config('datestyle', 'ISO', false),
+           pg_is_in_recovery() as is_standby`,
+}
+
+/** Opens a pool; it connects when it is first used, and survives every loss of a connection. */
+export function openPool({ url, max, prepared, onEvent }: PoolOptions): DatabasePool {
+  const pool = new Pool({
+    connectionString: url,
+    max,
+    Client: PromptClient,
+    connectionTimeoutMillis: CONNECT_MS,
+    idleTimeoutMillis: IDLE_MS,
+    keepAlive: true,
+    application_name: 'latchkey',
+  })
+  // The pool hears of idle clients only, and a client's error without a listener ends the process.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => {
+    client.on('error', (error: Error) => onEvent({ kind: 'connection_lost', detail: error.message }))
+  })
+
+  // One refused write tells that the primary has moved: every connection made before is of the old one.
+  let era = 0
+  const eraOf = new WeakMap<PoolClient, number>()
+
+  return { run, size: () => pool.totalCount, close: () => pool.end() }
+
+  async function run<T>(waitMs: number, work: (session: Session) => Promise<T>): Promise<T> {
+    let isOver = false
+    let drop = () => {}
+    let timer: NodeJS.Timeout | undefined
+    const timeUp = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        isOver = true
+        drop()
+        reject(new Unavailable({ cause: new Error(`The database did not answer within ${waitMs} ms.`) }))
+      }, waitMs)
+    })
+    try {
+      return await Promise.race([lend(), timeUp])
+    } finally {
+      clearTimeout(timer)
+    }
+
+    async function lend(): Promise<T> {
+      const client = await checkOut()
+      if (isOver) {
+        client.release()
+        throw new Unavailable()
+      }
+      const health: Health = { isConnectionLost: false, sawReadOnly: false }
+      drop = () => client.release(true)
+      try {
+        const session = sessionOn(client, prepared, health)
+        if (!eraOf.has(client)) await setUp(client, session, health)
+        return await work(session)
+      } finally {
+        if (health.sawReadOnly) beginNewEra()
+        if (!isOver) client.release(health.isConnectionLost)
+      }
+    }
+  }
+
+  async function checkOut(): Promise<PoolClient> {
+    for (;;) {
+      const client = await pool.connect().catch((error: unknown) => {
+        if (judge(error).isBug) throw error
+        throw new Unavailable({ cause: error })
+      })
+      if ((eraOf.get(client) ?? era) === era) return client
+      client.release(true)
+    }
+  }
+
+  async function setUp(client: PoolClient, session: Session, health: Health): Promise<void> {
+    const { rows } = await session.query(SET_UP, [])
+    if (rows[0]?.is_standby !== false) {
+      health.isConnectionLost = true
+      onEvent({ kind: 'standby_refused', detail: 'The database is a standby, which may lag behind.' })
+      throw new Unavailable({ cause: new Error('The database is a standby.') })
+    }
+    eraOf.set(client, era)
+  }
+
+  function beginNewEra(): void {
+    era += 1
+    onEvent({ kind: 'read_only', detail: 'The database refuses to write; all its connections are replaced.' })
+  }
+}

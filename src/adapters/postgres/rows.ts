@@ -1,0 +1,79 @@
+import type { CustomerCredentials } from '../../application/ports.ts'
+import type { Customer } from '../../domain/customer.ts'
+import type { LoginToken } from '../../domain/login-token.ts'
+import type { Row } from './session.ts'
+
+/** The columns that `customerOf` reads, of a table or alias `customers`. */
+export const CUSTOMER_COLUMNS = `
+  customers.id as customer_id, customers.email, customers.name as customer_name,
+  customers.created_at as customer_created_at, customers.disabled_at`
+
+/** The columns that `loginTokenOf` reads, of a table or alias `login_tokens`. */
+export const LOGIN_TOKEN_COLUMNS = `
+  login_tokens.id as token_id, login_tokens.customer_id, login_tokens.name as token_name, login_tokens.abilities,
+  login_tokens.created_at as token_created_at, login_tokens.expires_at, login_tokens.revoked_at`
+
+/** A customer from a row with the customer's columns. */
+export function customerOf(row: Row): Customer {
+  return Object.freeze({
+    id: row.customer_id as string,
+    email: row.email as string,
+    name: row.customer_name as string | null,
+    createdAtMs: timeMs(row.customer_created_at),
+    disabledAtMs: optionalTimeMs(row.disabled_at),
+  })
+}
+
+/** A customer with the password hash, from a row with both. */
+export function credentialsOf(row: Row): CustomerCredentials {
+  return Object.freeze({ customer: customerOf(row), passwordHash: row.password_hash as string | null })
+}
+
+/** A token from a row with the token's columns. */
+export function loginTokenOf(row: Row): LoginToken {
+  return Object.freeze({
+    id: row.token_id as string,
+    customerId: row.customer_id as string,
+    name: row.token_name as string,
+    abilities: wordsOf(row.abilities),
+    createdAtMs: timeMs(row.token_created_at),
+    expiresAtMs: expiryMs(row.expires_at),
+    revokedAtMs: optionalTimeMs(row.revoked_at),
+  })
+}
+
+/** The time as the driver takes it. */
+export function dateOf(atMs: number): Date
+export function dateOf(atMs: number | null): Date | null
+export function dateOf(atMs: number | null): Date | null {
+  return atMs === null ? null : new Date(atMs)
+}
+
+/** The digest as the driver takes it: 32 bytes. */
+export function bytesOf(digest: string): Buffer {
+  return Buffer.from(digest, 'hex')
+}
+
+const LATEST_MS = 8.64e15
+
+// `infinity` is what an operator writes by hand for "never".
+function expiryMs(value: unknown): number | null {
+  const atMs = optionalTimeMs(value)
+  return atMs === LATEST_MS ? null : atMs
+}
+
+function optionalTimeMs(value: unknown): number | null {
+  return value === null ? null : timeMs(value)
+}
+
+// PostgreSQL has times that a Date cannot hold, infinity first of all: they become the latest and the earliest.
+function timeMs(value: unknown): number {
+  const atMs = Number(value)
+  return Number.isNaN(atMs) ? LATEST_MS : Math.max(-LATEST_MS, Math.min(LATEST_MS, atMs))
+}
+
+// Whatever is not a list of words grants nothing.
+function wordsOf(value: unknown): readonly string[] {
+  const words = Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
+  return Object.freeze(words)
+}

@@ -1,0 +1,43 @@
+/** What an error of the driver means for the caller and for the connection it came from. */
+export interface Verdict {
+  /** A fault of our own (wrong SQL, a broken constraint): to be seen, not to be answered with "try again". */
+  readonly isBug: boolean
+  /** The connection is dead or no longer what it was: it must not be used again. */
+  readonly isConnectionLost: boolean
+}
+
+const BUG_CLASSES = ['0A', '21', '22', '23', '25', '2D', '3B', '42']
+
+// Not a bug although its class says so: each heals, at the latest with the next connection.
+const HEALING = new Map([
+  ['22021', { dropped: false }], // a byte sequence that is not UTF-8
+  ['25006', { dropped: true }], // read-only: the primary has moved
+  ['25P03', { dropped: true }], // idle in a transaction for too long
+  // A prepared statement that another migration, or a pooler, has made useless.
+  ['0A000', { dropped: true }],
+  ['26000', { dropped: true }],
+  ['42P05', { dropped: true }],
+])
+
+/** The SQLSTATE that the server sent with an error, or null for an error of network or driver. */
+export function sqlStateOf(error: unknown): string | null {
+  const code = error instanceof Error && 'severity' in error && 'code' in error ? error.code : null
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : null
+}
+
+/** Judges an error that a query or a connection attempt was rejected with (PostgreSQL, appendix A). */
+export function judge(error: unknown): Verdict {
+  const state = sqlStateOf(error)
+  if (state === null) {
+    const isBug = error instanceof TypeError || error instanceof RangeError
+    return { isBug, isConnectionLost: !isBug }
+  }
+  const healing = HEALING.get(state)
+  if (healing !== undefined) return { isBug: false, isConnectionLost: healing.dropped }
+  return { isBug: BUG_CLASSES.includes(state.slice(0, 2)), isConnectionLost: /^(08|57P)/.test(state) }
+}
+
+/** Whether the server refused to write because it is, or has become, read-only. */
+export function isReadOnly(error: unknown): boolean {
+  return sqlStateOf(error) === '25006'
+}

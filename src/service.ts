@@ -1,0 +1,101 @@
+import { bcryptPasswordHasher } from './adapters/bcrypt/password-hasher.ts'
+import { type CachedToken, cachedLoginTokens } from './adapters/caching/login-tokens.ts'
+import type { Configuration } from './adapters/config/configuration.ts'
+import { builtInRoutes, probeRoutes } from './adapters/http/built-in-routes.ts'
+import type { Route } from './adapters/http/route.ts'
+import { assertAddressIsFree, type RunningServer, startServer } from './adapters/http/server.ts'
+import { memoryInvalidations } from './adapters/memory/invalidations.ts'
+import { nodeCache } from './adapters/node-cache/cache.ts'
+import { randomIds } from './adapters/node-crypto/ids.ts'
+import { serviceSecrets } from './adapters/node-crypto/service-secrets.ts'
+import { tokenSecrets } from './adapters/node-crypto/token-secrets.ts'
+import { postgresCustomers } from './adapters/postgres/customers.ts'
+import { postgresLoginTokens } from './adapters/postgres/login-tokens.ts'
+import type { DatabasePool } from './adapters/postgres/pool.ts'
+import { postgresReadiness } from './adapters/postgres/readiness.ts'
+import { systemClock } from './adapters/system-clock/clock.ts'
+import { type Latchkey, latchkey, STORE_WAIT_MS } from './application/latchkey.ts'
+import type { Log, LoginTokens, Ports } from './application/ports.ts'
+import { type Database, openDatabase } from './database.ts'
+
+/** The longest life of a cached validation while changes of other processes are not announced to this one. */
+const UNANNOUNCED_CACHE_MS = 1000
+
+/** What a service is composed of. */
+export interface ServiceOptions {
+  readonly configuration: Configuration
+  readonly log: Log
+  /** The version of the package, reported where none is configured. */
+  readonly version: string
+  /** Routes of one's own, beside the built-in ones. */
+  readonly routes?: (latchkey: Latchkey) => readonly Route[]
+}
+
+/** A service that accepts requests. */
+export interface Service {
+  readonly url: string
+  readonly database: Database
+  readonly latchkey: Latchkey
+  /** Drains the server and closes the database; `delay: false` skips the time for balancers to notice. */
+  stop(options: { readonly delay: boolean }): Promise<void>
+}
+
+/** Composes a service of the configured adapters and starts it: the one call of this program and of an implementer's. */
+export async function startService({
+  configuration,
+  log,
+  version,
+  routes,
+}: ServiceOptions): Promise<Service> {
+  // Before anything is made or started for it.
+  await assertAddressIsFree(configuration)
+  const database = await openDatabase(configuration, 'service', log)
+  try {
+    const keys = latchkey(postgresPorts(configuration, database.pool), configuration)
+    const readiness = postgresReadiness(database.pool)
+    const table = [
+      ...builtInRoutes(keys, { version: configuration.appVersion ?? version }),
+      ...probeRoutes(async () => !server.draining() && (await readiness.ready(STORE_WAIT_MS))),
+      ...(routes?.(keys) ?? []),
+    ]
+    const server: RunningServer = await startServer(table, keys, log, configuration)
+    return {
+      url: configuration.publicUrl ?? server.url,
+      database,
+      latchkey: keys,
+      async stop({ delay }) {
+        await server.drain({
+          delayMs: delay ? configuration.drainDelayMs : 0,
+          deadlineMs: configuration.drainDeadlineMs,
+        })
+        await database.close()
+      },
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** The ports on PostgreSQL, with the cache in front of the look-up of tokens. */
+export function postgresPorts(configuration: Configuration, pool: DatabasePool): Ports {
+  const invalidations = memoryInvalidations()
+  return {
+    customers: postgresCustomers(pool),
+    loginTokens: cached(postgresLoginTokens(pool)),
+    invalidations,
+    passwords: bcryptPasswordHasher({ cost: configuration.bcryptCost }),
+    secrets: tokenSecrets({ prefix: configuration.tokenPrefix }),
+    serviceSecrets: serviceSecrets(configuration.serviceTokens),
+    clock: systemClock,
+    ids: randomIds,
+  }
+
+  function cached(loginTokens: LoginTokens): LoginTokens {
+    const { tokenCacheTtlMs, tokenCacheMax } = configuration
+    if (tokenCacheTtlMs === 0) return loginTokens
+    const cache = nodeCache<CachedToken>({ maxEntries: tokenCacheMax })
+    const ttlMs = Math.min(tokenCacheTtlMs, UNANNOUNCED_CACHE_MS)
+    return cachedLoginTokens(loginTokens, cache, invalidations, systemClock, { ttlMs })
+  }
+}
