@@ -33,6 +33,20 @@ export function makeAdministerCustomers({
   clock,
   ids,
 }: Ports): AdministerCustomers {
+  async function hashOf(password: NewPassword): Promise<string> {
+    if ('password' in password) {
+      refuse('password', newPasswordProblem(password.password))
+      return passwords.hash(password.password)
+    }
+    if (!isWholePasswordHash(password.passwordHash)) refuse('password_hash', 'Must be a whole bcrypt hash.')
+    return password.passwordHash
+  }
+
+  // An outcome that is unknown may be a commit: it invalidates as well.
+  function ending<T>(customerId: string, change: Promise<T>): Promise<T> {
+    return change.finally(() => invalidations.announce({ kind: 'customer', customerId }))
+  }
+
   return {
     async add({ email, name, password }, patience) {
       refuse('email', emailProblem(trimmedEmail(email)))
@@ -76,24 +90,6 @@ export function makeAdministerCustomers({
         id,
         patience.wait((waitMs) => customers.delete(id, waitMs)),
       ),
-  }
-
-  async function hashOf(password: NewPassword): Promise<string> {
-    if ('password' in password) {
-      refuse('password', newPasswordProblem(password.password))
-      return passwords.hash(password.password)
-    }
-    if (!isWholePasswordHash(password.passwordHash)) refuse('password_hash', 'Must be a whole bcrypt hash.')
-    return password.passwordHash
-  }
-
-  // An outcome that is unknown may be a commit: it invalidates as well.
-  async function ending<T>(customerId: string, change: Promise<T>): Promise<T> {
-    try {
-      return await change
-    } finally {
-      await invalidations.announce({ kind: 'customer', customerId })
-    }
   }
 }
 

@@ -23,6 +23,19 @@ export function makeLogin(
   { customers, loginTokens, passwords, secrets, clock, ids }: Ports,
   { tokenTtlMs }: { readonly tokenTtlMs: number | null },
 ): Login {
+  function newLoginToken(customer: Customer): LoginToken {
+    const createdAtMs = clock.nowMs()
+    return {
+      id: ids.next(),
+      customerId: customer.id,
+      name: LOGIN_TOKEN_NAME,
+      abilities: LOGIN_TOKEN_ABILITIES,
+      createdAtMs,
+      expiresAtMs: expiryOf(createdAtMs, tokenTtlMs),
+      revokedAtMs: null,
+    }
+  }
+
   return async function login({ email, password }, patience) {
     // A password or a state that changed while it was being verified is verified again.
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
@@ -39,18 +52,5 @@ export function makeLogin(
       }
     }
     throw new InvalidCredentials()
-  }
-
-  function newLoginToken(customer: Customer): LoginToken {
-    const createdAtMs = clock.nowMs()
-    return {
-      id: ids.next(),
-      customerId: customer.id,
-      name: LOGIN_TOKEN_NAME,
-      abilities: LOGIN_TOKEN_ABILITIES,
-      createdAtMs,
-      expiresAtMs: expiryOf(createdAtMs, tokenTtlMs),
-      revokedAtMs: null,
-    }
   }
 }

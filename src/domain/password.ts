@@ -38,8 +38,8 @@ function textProblem(password: string): string | null {
 function utf8Bytes(text: string): number {
   let bytes = 0
   for (const character of text) {
-    const code = character.codePointAt(0) ?? 0
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
+    const unit = character.charCodeAt(0)
+    bytes += character.length === 2 ? 4 : unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3
   }
   return bytes
 }

@@ -12,7 +12,7 @@ export function bcryptPasswordHasher({ cost }: { readonly cost: number }): Passw
     async verify(password, passwordHash) {
       const whole = passwordHash !== null && isWholePasswordHash(passwordHash)
       const right = whole && (await verify(password, passwordHash))
-      for (const decoyCost of whole ? from(costOf(passwordHash), cost) : [cost]) {
+      for (const decoyCost of decoyCosts(whole ? costOf(passwordHash) : null, cost)) {
         await verify(password, decoyOf(decoyCost))
       }
       return right
@@ -20,15 +20,18 @@ export function bcryptPasswordHasher({ cost }: { readonly cost: number }): Passw
   }
 }
 
+/** The costs of the decoys that fill a verification up to `cost`; `storedCost` is null where no hash was verified. */
+export function decoyCosts(storedCost: number | null, cost: number): readonly number[] {
+  return storedCost === null
+    ? [cost]
+    : Array.from({ length: Math.max(0, cost - storedCost) }, (_, step) => storedCost + step)
+}
+
 function costOf(passwordHash: string): number {
   return Number(passwordHash.slice(4, 6))
 }
 
-function from(first: number, end: number): number[] {
-  return Array.from({ length: Math.max(0, end - first) }, (_, i) => first + i)
-}
-
 /** A whole hash that no known password has; verifying against it costs what any hash of this cost does. */
-function decoyOf(cost: number): string {
+export function decoyOf(cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
 }

@@ -32,7 +32,7 @@ export function laterWelcome({ url, dataDir }: { url: string; dataDir: string | 
   Latchkey is running at ${url}
 ${dataDir === null ? '' : `\n    data       ${dataDir}\n`}
   npx latchkey customer add <email>   adds a customer
-  npx latchkey --help                 tells the other commands; README.md the rest
+  npx latchkey --help                 tells the other commands (see README.md)
   Ctrl-C                              stops the service${dataDir === null ? '' : ' and its database'}
 
 `

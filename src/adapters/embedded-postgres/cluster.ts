@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import {
-  chownSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -35,8 +35,8 @@ export async function ensureCluster(host: Host, folder: DataFolder, binaries: Bi
     mkdirSync(draft, { mode: 0o700 })
     writeFileSync(passwordFile, folder.password, { mode: 0o600, flag: 'wx' })
     if (folder.account !== undefined) {
-      chownSync(draft, folder.account.uid, folder.account.gid)
-      chownSync(passwordFile, folder.account.uid, folder.account.gid)
+      lchownSync(draft, folder.account.uid, folder.account.gid)
+      lchownSync(passwordFile, folder.account.uid, folder.account.gid)
     }
     await initdb(host, folder, binaries, draft, passwordFile)
     renameSync(draft, folder.cluster)

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
-  chownSync,
   existsSync,
   lchownSync,
   linkSync,
@@ -63,15 +62,15 @@ function takeFolder(host: Host, path: string, account: ServerAccount | undefined
   }
   const { uid, mode } = statSync(path)
   const content = readdirSync(path).filter((name) => !name.startsWith('.') && name !== 'lost+found')
-  const ours = content.length === 0 || content.includes('password') || content.includes('postgres')
-  if (!ours) {
+  const hasCluster = existsSync(join(path, 'postgres', 'PG_VERSION'))
+  if (content.length > 0 && !content.includes('password') && !hasCluster) {
     throw new EmbeddedPostgresRefused(
       `The data folder ${path} holds other files and no Latchkey data. Set DATA_DIR to a new or empty folder.`,
     )
   }
   if (uid !== host.uid && host.uid !== undefined && host.uid !== 0) return false
   if ((mode & 0o777) !== 0o700) chmodSync(path, 0o700)
-  if (account !== undefined && uid === 0) chownSync(path, account.uid, account.gid)
+  if (account !== undefined && uid === 0) lchownSync(path, account.uid, account.gid)
   return uid === host.uid
 }
 

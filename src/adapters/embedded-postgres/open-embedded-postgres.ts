@@ -102,9 +102,12 @@ function openForService(
   return {
     url: () => urlOf(supervision.address()),
     async close() {
-      await supervision.end()
-      supervision.session().end()
+      const ended = supervision.end()
+      // A restart that hangs on a frozen server ends only when that server does.
+      await Promise.race([ended, sleep(200, undefined, { ref: false })])
       await stopPostmaster(plan.folder.cluster)
+      await ended
+      await supervision.session().end()
       await lock?.release()
     },
   }
@@ -120,23 +123,29 @@ function openForCommand({ folder }: ServerPlan, { address, session }: Reached): 
         if (lock === undefined || findPostmaster(folder.cluster) === undefined) return
         const current = session.isOpen() ? session : await openSession(address)
         const last = await isLastOfCommands(current)
-        current.end()
+        // Waited for under the lock, so that the next to leave does not count this one.
+        await current.end()
         if (last) await stopPostmaster(folder.cluster)
       } catch {
         // A server that does not answer is left to the service, or to the next start.
       } finally {
-        session.end()
+        await session.end()
         await lock?.release()
       }
     },
   }
 }
 
-/** Clients that have just left are still listed for some milliseconds. */
+/**
+ * Whether nobody else needs the server. Whoever has a session sees to it at its own close; clients without
+ * one have perhaps just left, and are listed for some milliseconds more.
+ */
 async function isLastOfCommands(session: Session): Promise<boolean> {
   if (!(await session.startedByCommand())) return false
   for (let attempt = 0; attempt < 15; attempt += 1) {
-    if ((await session.otherClients()) === 0) return true
+    const { sessions, clients } = await session.others()
+    if (sessions > 0) return false
+    if (clients === 0) return true
     await sleep(20)
   }
   return false

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -77,17 +78,23 @@ function portOf(lines: string[]): number | undefined {
   return listensOnTcp ? Number(lines[3]) : undefined
 }
 
-/** All server processes work in the cluster's folder, so a process id that was given again is not taken for one. */
+/** A process id alone proves nothing: it may have been given to another process since. */
 function isServerOf(cluster: string, pid: number): boolean {
-  if (process.platform !== 'linux') return signal(pid, 0)
   try {
-    const here = statSync(cluster, { bigint: true })
-    const there = statSync(`/proc/${pid}/cwd`, { bigint: true })
-    if (here.dev !== there.dev || here.ino !== there.ino) return false
-    return ['postgres\n', 'initdb\n'].includes(readFileSync(`/proc/${pid}/comm`, 'utf8'))
+    if (process.platform === 'linux') return worksIn(cluster, pid)
+    if (process.platform === 'win32') return signal(pid, 0)
+    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).includes(cluster)
   } catch {
     return false
   }
+}
+
+/** All processes of a server have the cluster's folder as their working folder. */
+function worksIn(cluster: string, pid: number): boolean {
+  const here = statSync(cluster, { bigint: true })
+  const there = statSync(`/proc/${pid}/cwd`, { bigint: true })
+  if (here.dev !== there.dev || here.ino !== there.ino) return false
+  return ['postgres\n', 'initdb\n'].includes(readFileSync(`/proc/${pid}/comm`, 'utf8'))
 }
 
 function serverProcesses(cluster: string): number[] {

@@ -1,4 +1,5 @@
 import { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
 /** Where and how to connect to the embedded server. */
@@ -14,10 +15,10 @@ export interface Session {
   isOpen(): boolean
   /** Whether a command, not a service, started the server. */
   startedByCommand(): Promise<boolean>
-  /** Connections of clients other than this one. */
-  otherClients(): Promise<number>
-  /** Ends the connection at once, without waiting for the server. */
-  end(): void
+  /** Who else is connected: sessions like this one, and clients of other kinds. */
+  others(): Promise<{ sessions: number; clients: number }>
+  /** Ends the connection; answers when the server has let it go, or after 300 ms. */
+  end(): Promise<void>
 }
 
 /** Opens a session on the database `latchkey`, which is made when the cluster is new. */
@@ -38,6 +39,7 @@ export function urlOf({ host, port, password }: ServerAddress): string {
 }
 
 const INVALID_CATALOG_NAME = '3D000'
+const SESSION_NAME = 'latchkey embedded-postgres'
 
 /** initdb made a database already; to rename it takes a fraction of the time of making another. */
 async function nameDatabase(address: ServerAddress): Promise<void> {
@@ -64,16 +66,21 @@ async function connect(address: ServerAddress, database: string): Promise<Sessio
       const { rows } = await client.query(`select current_setting('latchkey.started_by', true) as role`)
       return rows[0]?.role === 'command'
     },
-    async otherClients() {
+    async others() {
       const { rows } = await client.query(
-        `select count(*)::int as others from pg_stat_activity
-         where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+        `select count(*) filter (where application_name = $1)::int as sessions,
+                count(*) filter (where application_name <> $1)::int as clients
+         from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+        [SESSION_NAME],
       )
-      return rows[0]?.others ?? 0
+      return { sessions: rows[0]?.sessions ?? 0, clients: rows[0]?.clients ?? 0 }
     },
-    end() {
+    async end() {
+      if (socket.closed) return
+      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
       void client.end().catch(() => {})
-      socket.destroySoon()
+      await Promise.race([closed, sleep(300, undefined, { ref: false })])
+      socket.destroy()
     },
   }
 }
@@ -84,7 +91,7 @@ function clientOf(address: ServerAddress, database: string): { client: pg.Client
     ...address,
     user: 'latchkey',
     database,
-    application_name: 'latchkey embedded-postgres',
+    application_name: SESSION_NAME,
     connectionTimeoutMillis: 3_000,
     query_timeout: 3_000,
     stream: () => socket,

@@ -58,14 +58,14 @@ async function startServer(plan: ServerPlan, port: number | undefined, signal: A
     rmSync(join(cluster, name), { force: true })
   }
   signal.throwIfAborted()
-  const candidates =
-    socketFolder(plan.host, cluster) === undefined
-      ? [port ?? (await freePort()), await freePort()]
-      : [undefined]
+  const onSocket = socketFolder(plan.host, cluster) !== undefined
+  // A file system may hold no sockets, and a port may be taken: then another port will do.
+  const candidates = [onSocket ? undefined : (port ?? (await freePort())), await freePort()]
   let failure = ''
   for (const candidate of candidates) {
     failure = await launch(plan, candidate, signal)
     if (failure === '') return
+    if (!failure.includes('socket')) break
   }
   throw new EmbeddedPostgresRefused(
     `The embedded PostgreSQL in ${plan.folder.path} does not start: ${failure}. See ${plan.folder.log}.`,
@@ -95,11 +95,17 @@ async function launch(plan: ServerPlan, port: number | undefined, signal: AbortS
     failed = cannotRun(host, binaries.postgres, error)
   })
   const deadline = performance.now() + START_TIMEOUT_MS
-  while (!ended && performance.now() < deadline) {
-    if (failed !== undefined) throw failed
-    if (findPostmaster(folder.cluster)?.status === 'ready') return ''
-    await sleep(10, undefined, { signal })
+  let ready = false
+  try {
+    while (!ready && !ended && performance.now() < deadline) {
+      await sleep(10, undefined, { signal })
+      if (failed !== undefined) throw failed
+      ready = findPostmaster(folder.cluster)?.status === 'ready'
+    }
+  } finally {
+    if (!ready && !ended) child.kill('SIGQUIT')
   }
+  if (ready) return ''
   return ended ? lastFailure(folder.log) : 'it is not ready after 60 s'
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findPostmaster } from './postmaster.ts'
 import { type Reached, reachServer } from './reach-server.ts'
@@ -27,9 +28,10 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
   async function look(): Promise<void> {
     const alive = findPostmaster(plan.folder.cluster) !== undefined
     if (alive && session.isOpen()) return
+    if (!existsSync(plan.folder.cluster)) throw new Error(`the folder ${plan.folder.cluster} is gone`)
     const since = performance.now()
     if (!alive) onEvent('embedded_postgres.died', { dataDir: plan.folder.path })
-    session.end()
+    void session.end()
     ;({ address, session } = await reachServer(plan, port, ended.signal))
     const moved = tcpPort(address) !== port
     port = tcpPort(address)

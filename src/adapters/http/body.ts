@@ -67,8 +67,13 @@ function read(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> 
 
     function onData(chunk: Buffer): void {
       bytes += chunk.length
-      if (bytes > bodyLimitBytes) fail(new PayloadTooLarge())
-      else take(chunk)
+      if (bytes <= bodyLimitBytes) {
+        take(chunk)
+        return
+      }
+      // At once: what is pipelined behind it must not begin before the rejection has been handled.
+      exchange.closes = true
+      fail(new PayloadTooLarge())
     }
     function onEnd(): void {
       stop()

@@ -38,6 +38,8 @@ export function makeConnections(): Connections {
     begin(exchange) {
       const { socket } = exchange.request
       const connection = of(socket)
+      // An answer that closes is the last one, and may still be on its way.
+      for (const earlier of connection.open) if (earlier.closes) connection.condemned = true
       if (connection.condemned) return false
       if (!exchange.response.shouldKeepAlive) connection.condemned = true
       connection.open.add(exchange)
@@ -45,7 +47,6 @@ export function makeConnections(): Connections {
       exchange.response.once('close', () => {
         connection.open.delete(exchange)
         open.delete(exchange)
-        if (exchange.closes) connection.condemned = true
         settle(socket, connection)
         if (open.size === 0) whenIdle?.()
       })
@@ -67,7 +68,7 @@ export function makeConnections(): Connections {
         // The error lies in the body of the last request: its own answer tells of it, unless it has one.
         last.closes = true
         if (last.failBody !== null) last.failBody(failure)
-        else if (last.answered) socket.destroy()
+        else if (last.answered) socket.destroySoon()
         return
       }
       connection.failure = failure

@@ -1,6 +1,7 @@
 import type { Exchange } from './exchange.ts'
 
-const LINGER_MS = 2000
+const LINGER_QUIET_MS = 500
+const LINGER_MS = 5000
 const LINGER_BYTES = 32 * 1024 * 1024
 
 /**
@@ -15,18 +16,21 @@ export function finish({ request, response, closes }: Exchange, text: string | n
     return
   }
   let dropped = 0
-  const timer = setTimeout(end, LINGER_MS)
+  const quiet = setTimeout(end, LINGER_QUIET_MS)
+  const whole = setTimeout(end, LINGER_MS)
   if (text === null) response.flushHeaders()
   else response.write(text)
   request.on('data', count).once('end', end).once('close', end)
   request.resume()
 
   function count(chunk: Buffer): void {
+    quiet.refresh()
     dropped += chunk.length
     if (dropped > LINGER_BYTES) end()
   }
   function end(): void {
-    clearTimeout(timer)
+    clearTimeout(quiet)
+    clearTimeout(whole)
     request.off('data', count).off('end', end).off('close', end)
     response.end()
   }

@@ -17,9 +17,10 @@ export function nodeCache<Value>({ maxEntries }: { readonly maxEntries: number }
     set(key, value, ttlMs) {
       entries.del(key)
       // The library counts in seconds, and takes 0 and NaN for ever.
-      if (!(ttlMs > 0)) return
+      const ttlSeconds = ttlMs / 1000
+      if (!(ttlSeconds > 0)) return
       if (order.size >= maxEntries) entries.del(first(order))
-      entries.set(key, value, ttlMs / 1000)
+      entries.set(key, value, ttlSeconds)
       order.add(key)
     },
     delete(key) {

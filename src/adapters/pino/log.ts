@@ -19,6 +19,7 @@ export function pinoLog({
       timestamp: stdTimeFunctions.isoTime,
       messageKey: 'event',
       formatters: { level: (label) => ({ level: label }) },
+      hooks: { streamWrite: escaped },
     },
     stream,
   )
@@ -27,6 +28,14 @@ export function pinoLog({
     warn: (event, fields = {}) => logger.warn(fields, event),
     error: (event, fields = {}) => logger.error(fields, event),
   }
+}
+
+// JSON leaves these as they are: some readers end a line at them, and terminals obey them.
+function escaped(line: string): string {
+  return line.replace(
+    /[\u007f-\u009f\u2028\u2029\p{Surrogate}]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 // Synchronous: lines that wait in a buffer are lost with the process.

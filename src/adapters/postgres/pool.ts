@@ -87,7 +87,7 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
     }
 
     async function lend(): Promise<T> {
-      const client = await checkOut()
+      const client = await checkOut(() => isOver)
       if (isOver) {
         client.release()
         throw new Unavailable()
@@ -105,12 +105,15 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
     }
   }
 
-  async function checkOut(): Promise<PoolClient> {
+  async function checkOut(isOver: () => boolean): Promise<PoolClient> {
     for (;;) {
       const client = await pool.connect().catch((error: unknown) => {
+        // The queue forgets after a second whoever waits in it; a caller with more patience gets in line again.
+        if (isQueueTimeout(error) && !isOver()) return null
         if (judge(error).isBug) throw error
         throw new Unavailable({ cause: error })
       })
+      if (client === null) continue
       if ((eraOf.get(client) ?? era) === era) return client
       client.release(true)
     }
@@ -130,4 +133,8 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
     era += 1
     onEvent({ kind: 'read_only', detail: 'The database refuses to write; all its connections are replaced.' })
   }
+}
+
+function isQueueTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === 'timeout exceeded when trying to connect'
 }

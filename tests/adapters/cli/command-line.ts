@@ -1,0 +1,114 @@
+import { PassThrough, Readable } from 'node:stream'
+import type { Operations } from '../../../src/adapters/cli/operations.ts'
+import { runCli } from '../../../src/adapters/cli/run-cli.ts'
+import { memoryCustomers } from '../../../src/adapters/memory/customers.ts'
+import { memoryInvalidations } from '../../../src/adapters/memory/invalidations.ts'
+import { memoryLoginTokens } from '../../../src/adapters/memory/login-tokens.ts'
+import { memoryStore } from '../../../src/adapters/memory/store.ts'
+import { latchkey } from '../../../src/application/latchkey.ts'
+
+/** When everything happens. */
+export const NOW_MS = Date.UTC(2025, 0, 2, 3, 4, 5, 678)
+
+/** What a command left behind. */
+export interface Outcome {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A command line on an empty store in memory, with what the tests need to look behind it. */
+export function makeCommandLine(overrides: Partial<Operations> = {}) {
+  const store = memoryStore()
+  const customers = memoryCustomers(store)
+  const loginTokens = memoryLoginTokens(store)
+  const clock = { nowMs: () => NOW_MS, monotonicMs: () => 0 }
+  let ids = 0
+  const nextId = () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`
+  const core = latchkey(
+    {
+      customers,
+      loginTokens,
+      invalidations: memoryInvalidations(),
+      passwords: { hash: async (password) => fakeHash(password), verify: async () => false },
+      secrets: { issue: () => ({ secret: '', digest: '' }), digestOf: () => null },
+      serviceSecrets: { nameOf: () => null },
+      clock,
+      ids: { next: nextId },
+    },
+    { tokenTtlMs: null },
+  )
+  const open = { now: 0 }
+  const operations: Operations = {
+    version: '1.2.3',
+    serve: async () => {},
+    migrate: async () => [],
+    pendingMigrations: async () => [],
+    newServiceToken: () => 'a-new-secret-of-at-least-32-characters',
+    async withStore(use) {
+      open.now++
+      try {
+        return await use({
+          customers: core.customers,
+          listCustomers: (afterEmail, limit) => customers.list({ afterEmail, limit }, 1000),
+          tokensOf: (customerId) => loginTokens.listOf(customerId, 1000),
+          patience: core.patience,
+          nowMs: clock.nowMs,
+        })
+      } finally {
+        open.now--
+      }
+    },
+    ...overrides,
+  }
+
+  return {
+    store,
+    /** How many stores are open: 0 after every command. */
+    open,
+    /** Runs one command with this standard input, which is no terminal. */
+    async run(argv: readonly string[], input: string | Uint8Array = ''): Promise<Outcome> {
+      const stdout = new PassThrough()
+      const stderr = new PassThrough()
+      const stdin = Readable.from([Buffer.from(input)])
+      const code = await runCli(argv, operations, { stdin, stdout, stderr })
+      return { code, stdout: textOf(stdout), stderr: textOf(stderr) }
+    },
+    operations,
+    /** Stores a customer as somebody with `psql` could, and answers the id. */
+    async put(email: string, more: { name?: string; disabledAtMs?: number } = {}): Promise<string> {
+      const id = nextId()
+      const customer = { id, email, name: null, createdAtMs: NOW_MS, disabledAtMs: null, ...more }
+      await customers.add({ customer, passwordHash: null }, 1000)
+      return id
+    },
+    /** Stores a token of the customer; active unless told otherwise. */
+    putToken(customerId: string, more: { expiresAtMs?: number; revokedAtMs?: number; name?: string } = {}) {
+      const id = nextId()
+      store.tokens.set(`digest-${id}`, {
+        id,
+        customerId,
+        name: 'login',
+        abilities: ['*'],
+        createdAtMs: NOW_MS,
+        expiresAtMs: null,
+        revokedAtMs: null,
+        ...more,
+      })
+    },
+    /** What is stored for a customer's password. */
+    async hashOf(email: string): Promise<string | null | undefined> {
+      return (await customers.findByEmail(email, 1000))?.passwordHash
+    },
+  }
+}
+
+/** The hash that the fake hasher makes of a password. */
+export function fakeHash(password: string): string {
+  return `hash of ${JSON.stringify(password)}`
+}
+
+/** Everything that was written to a stream. */
+export function textOf(stream: PassThrough): string {
+  return (stream.read() as Buffer | null)?.toString() ?? ''
+}

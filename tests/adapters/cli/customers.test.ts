@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { fakeHash, makeCommandLine, NOW_MS } from './command-line.ts'
+
+const HASH = `$2b$12$${'a'.repeat(53)}`
+const PASSWORD = 'correct horse'
+
+describe('customer add', () => {
+  test('makes a customer with the password of standard input', async () => {
+    const { run, hashOf, open } = makeCommandLine()
+    const argv = ['customer', 'add', ' ana@example.com ', '--name', 'Ana', '--password-stdin']
+    assert.deepEqual(await run(argv, PASSWORD), { code: 0, stdout: 'Added ana@example.com.\n', stderr: '' })
+    assert.equal(await hashOf('ana@example.com'), fakeHash(PASSWORD))
+    assert.equal(open.now, 0)
+  })
+
+  for (const [title, input, password] of [
+    ['one line break', `${PASSWORD}\n`, PASSWORD],
+    ['one line break of Windows', `${PASSWORD}\r\n`, PASSWORD],
+    ['only the last of two line breaks', `${PASSWORD}\n\n`, `${PASSWORD}\n`],
+    ['no space', ` ${PASSWORD} `, ` ${PASSWORD} `],
+    ['no lone carriage return', `${PASSWORD}\r`, `${PASSWORD}\r`],
+    ['no byte-order mark', `\ufeff${PASSWORD}`, `\ufeff${PASSWORD}`],
+  ] as const)
+    test(`drops ${title} of the password`, async () => {
+      const { run, hashOf } = makeCommandLine()
+      assert.equal((await run(['customer', 'add', 'a@b', '--password-stdin'], input)).code, 0)
+      assert.equal(await hashOf('a@b'), fakeHash(password))
+    })
+
+  test('takes a password of 72 bytes and no longer one', async () => {
+    const { run } = makeCommandLine()
+    const add = (email: string, password: string) =>
+      run(['customer', 'add', email, '--password-stdin'], password)
+    assert.equal((await add('a@b', '€'.repeat(24))).code, 0)
+    assert.deepEqual(await add('c@d', '€'.repeat(25)), {
+      code: 1,
+      stdout: '',
+      stderr: 'latchkey: password: Must have at most 72 bytes.\n',
+    })
+  })
+
+  for (const [title, argv, input, line] of [
+    ['a short password', ['a@b', '--password-stdin'], 'short', 'password: Must have at least 8 characters.'],
+    ['no password', ['a@b', '--password-stdin'], '', 'password: Must have at least 8 characters.'],
+    ['NUL', ['a@b', '--password-stdin'], `${PASSWORD}\0`, 'password: Must not contain NUL.'],
+    ['a hash', ['a@b', '--password-stdin'], HASH, 'password: Must be a password, not the hash of one.'],
+    ['a cut hash', ['a@b', '--hash-stdin'], HASH.slice(1), 'password_hash: Must be a whole bcrypt hash.'],
+    [
+      'a hash with a space',
+      ['a@b', '--hash-stdin'],
+      `${HASH} `,
+      'password_hash: Must be a whole bcrypt hash.',
+    ],
+    ['an empty e-mail', [' ', '--hash-stdin'], HASH, 'email: Must have 1 to 254 characters.'],
+    [
+      'a control character',
+      ['a\u001b[2Jb', '--hash-stdin'],
+      HASH,
+      'email: Must not contain control characters.',
+    ],
+    [
+      'one in the name',
+      ['a@b', '--name', 'A\tB', '--hash-stdin'],
+      HASH,
+      'name: Must not contain control characters.',
+    ],
+    [
+      'text that is not UTF-8',
+      ['a@b', '--password-stdin'],
+      Buffer.from('passw\xf6rd', 'latin1'),
+      'Standard input is not UTF-8 text.',
+    ],
+    [
+      'an endless input',
+      ['a@b', '--password-stdin'],
+      'x'.repeat(70_000),
+      'Standard input has more than 65536 bytes.',
+    ],
+    [
+      'no terminal to ask at',
+      ['a@b'],
+      '',
+      'There is no terminal to ask for the password; give it with --password-stdin.',
+    ],
+  ] as const)
+    test(`refuses ${title} in one line`, async () => {
+      const { run, store } = makeCommandLine()
+      assert.deepEqual(await run(['customer', 'add', ...argv], input), {
+        code: 1,
+        stdout: '',
+        stderr: `latchkey: ${line}\n`,
+      })
+      assert.equal(store.customers.size, 0)
+    })
+
+  test('takes a whole hash as it is', async () => {
+    const { run, hashOf } = makeCommandLine()
+    assert.equal((await run(['customer', 'add', 'a@b', '--hash-stdin'], `${HASH}\n`)).code, 0)
+    assert.equal(await hashOf('a@b'), HASH)
+  })
+
+  test('refuses an e-mail that exists, in any case', async () => {
+    const { run, put } = makeCommandLine()
+    await put('ana@example.com')
+    assert.deepEqual(await run(['customer', 'add', 'ANA@example.com', '--password-stdin'], PASSWORD), {
+      code: 1,
+      stdout: '',
+      stderr: 'latchkey: A customer ANA@example.com exists already.\n',
+    })
+  })
+})
+
+describe('customer password', () => {
+  test('sets it, revokes the tokens and says how many', async () => {
+    const { run, put, putToken, hashOf } = makeCommandLine()
+    const id = await put('ana@example.com')
+    putToken(id)
+    putToken(id, { name: 'bot' })
+    assert.deepEqual(await run(['customer', 'password', 'Ana@example.com', '--hash-stdin'], HASH), {
+      code: 0,
+      stdout: 'Set the password of ana@example.com; 2 tokens revoked.\n',
+      stderr: '',
+    })
+    assert.equal(await hashOf('ana@example.com'), HASH)
+    assert.match((await run(['customer', 'show', 'ana@example.com'])).stdout, /tokens +0 active, 2 revoked/)
+  })
+
+  test('refuses a bad password and changes nothing', async () => {
+    const { run, put, hashOf } = makeCommandLine()
+    await put('ana@example.com')
+    assert.equal(
+      (await run(['customer', 'password', 'ana@example.com', '--password-stdin'], 'short')).code,
+      1,
+    )
+    assert.equal(await hashOf('ana@example.com'), null)
+  })
+})
+
+describe('customer disable, enable and delete', () => {
+  for (const [count, words] of [
+    [0, '0 tokens'],
+    [1, '1 token'],
+    [1000, '1000 tokens'],
+  ] as const)
+    test(`disable and delete revoke ${words} and say so`, async () => {
+      const { run, put, putToken, store } = makeCommandLine()
+      for (const verb of ['disable', 'delete']) {
+        const email = `${verb}@example.com`
+        const id = await put(email)
+        for (let i = 0; i < count; i++) putToken(id)
+        const { code, stdout } = await run(['customer', verb, email])
+        assert.deepEqual([code, stdout.slice(stdout.indexOf(';'))], [0, `; ${words} revoked.\n`])
+      }
+      assert.equal(store.customers.size, 1)
+    })
+
+  test('enable lets a customer in again, however often it is said', async () => {
+    const { run, put } = makeCommandLine()
+    await put('ana@example.com', { disabledAtMs: NOW_MS })
+    for (let i = 0; i < 2; i++)
+      assert.deepEqual(await run(['customer', 'enable', 'ana@example.com']), {
+        code: 0,
+        stdout: 'Enabled ana@example.com.\n',
+        stderr: '',
+      })
+    assert.match((await run(['customer', 'show', 'ana@example.com'])).stdout, /^state +active$/m)
+  })
+
+  test('delete is refused the second time', async () => {
+    const { run, put } = makeCommandLine()
+    await put('ana@example.com')
+    assert.equal((await run(['customer', 'delete', 'ana@example.com'])).code, 0)
+    assert.equal((await run(['customer', 'delete', 'ana@example.com'])).code, 1)
+  })
+
+  for (const verb of ['show', 'disable', 'enable', 'delete', 'password'])
+    test(`${verb} tells an unknown customer in one line`, async () => {
+      const { run, open } = makeCommandLine()
+      const flags = verb === 'password' ? ['--password-stdin'] : []
+      assert.deepEqual(await run(['customer', verb, 'nobody\u001b@example.com', ...flags], PASSWORD), {
+        code: 1,
+        stdout: '',
+        stderr: 'latchkey: There is no customer nobody\ufffd@example.com.\n',
+      })
+      assert.equal(open.now, 0)
+    })
+})

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { runCli } from '../../../src/adapters/cli/run-cli.ts'
+import { fakeHash, makeCommandLine, type Outcome, textOf } from './command-line.ts'
+
+const PASSWORD = 'correct horse'
+const CTRL_C = '\u0003'
+const CTRL_D = '\u0004'
+
+/** A terminal where somebody types each text as soon as something is asked. */
+async function typing(
+  command: ReturnType<typeof makeCommandLine>,
+  argv: readonly string[],
+  ...texts: readonly (string | null)[]
+): Promise<Outcome & { readonly raw: boolean }> {
+  const modes: boolean[] = []
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (raw: boolean) => void modes.push(raw),
+  })
+  const stdout = new PassThrough()
+  const stderr = new PassThrough()
+  const outcome = runCli(argv, command.operations, { stdin, stdout, stderr })
+  for (const [asked, text] of texts.entries()) {
+    while (modes.filter(Boolean).length <= asked) await nextTurn()
+    await nextTurn()
+    if (text === null) stdin.end()
+    else stdin.write(text)
+  }
+  return { code: await outcome, stdout: textOf(stdout), stderr: textOf(stderr), raw: modes.at(-1) ?? false }
+}
+
+describe('The prompt for a password', () => {
+  const add = ['customer', 'add', 'ana@example.com']
+
+  test('asks twice, shows nothing of it and leaves the terminal as it was', async () => {
+    const command = makeCommandLine()
+    const { code, stdout, stderr, raw } = await typing(command, add, `${PASSWORD}\r`, `${PASSWORD}\r`)
+    assert.deepEqual([code, stdout, raw], [0, 'Added ana@example.com.\n', false])
+    assert.equal(await command.hashOf('ana@example.com'), fakeHash(PASSWORD))
+    assert.match(stderr, /New password/)
+    assert.doesNotMatch(stderr, /correct|horse/)
+  })
+
+  test('changes nothing when the two differ', async () => {
+    const command = makeCommandLine()
+    const { code, stderr } = await typing(command, add, `${PASSWORD}\r`, 'another one\r')
+    assert.equal(code, 1)
+    assert.match(stderr, /latchkey: The two passwords differ; nothing was changed\.\n$/)
+    assert.equal(command.store.customers.size, 0)
+  })
+
+  for (const [title, typed] of [
+    ['Ctrl-C', CTRL_C],
+    ['Ctrl-D', CTRL_D],
+    ['the end of the terminal', null],
+  ] as const)
+    test(`ends quietly with exit code 1 on ${title}`, async () => {
+      for (const texts of [[typed], [`${PASSWORD}\r`, typed]]) {
+        const command = makeCommandLine()
+        const { code, stdout, stderr, raw } = await typing(command, add, ...texts)
+        assert.deepEqual([code, stdout, raw, command.store.customers.size], [1, '', false, 0])
+        assert.doesNotMatch(stderr, /latchkey:/)
+      }
+    })
+
+  test('comes after the check of the e-mail', async () => {
+    const { code, stderr } = await typing(makeCommandLine(), ['customer', 'add', ' '])
+    assert.deepEqual([code, stderr], [1, 'latchkey: email: Must have 1 to 254 characters.\n'])
+  })
+
+  test('asks for a new password too', async () => {
+    const command = makeCommandLine()
+    await command.put('ana@example.com')
+    const argv = ['customer', 'password', 'ana@example.com']
+    assert.equal((await typing(command, argv, `${PASSWORD}\r`, `${PASSWORD}\r`)).code, 0)
+    assert.equal(await command.hashOf('ana@example.com'), fakeHash(PASSWORD))
+  })
+})

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Refusal } from '../../../src/adapters/cli/refusal.ts'
+import { Unavailable } from '../../../src/domain/errors.ts'
+import { makeCommandLine } from './command-line.ts'
+
+describe('latchkey', () => {
+  for (const argv of [[], ['serve']])
+    test(`runs the service with the words ${JSON.stringify(argv)}`, async () => {
+      let served = 0
+      const { run } = makeCommandLine({ serve: async () => void served++ })
+      assert.deepEqual(await run(argv), { code: 0, stdout: '', stderr: '' })
+      assert.equal(served, 1)
+    })
+
+  test('prints its version', async () => {
+    assert.deepEqual(await makeCommandLine().run(['--version']), { code: 0, stdout: '1.2.3\n', stderr: '' })
+  })
+
+  for (const argv of [['--help'], ['help'], ['customer', '--help'], ['customer', 'add', '--help']])
+    test(`helps with ${argv.join(' ')}, 80 columns wide and without opening anything`, async () => {
+      const { code, stdout, stderr } = await makeCommandLine().run(argv)
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, /^Usage: latchkey/)
+      assert.ok(stdout.split('\n').every((line) => line.length <= 80))
+    })
+
+  test('names every command in its help', async () => {
+    const { run } = makeCommandLine()
+    const text = (await run(['--help'])).stdout + (await run(['customer', '--help'])).stdout
+    for (const word of ['serve', 'migrate', 'customer', 'service-token', 'add', 'password'])
+      assert.match(text, new RegExp(`^  ${word}\\b`, 'm'))
+    for (const word of ['list', 'show', 'disable', 'enable', 'delete'])
+      assert.match(text, new RegExp(`^  ${word}\\b`, 'm'))
+  })
+
+  for (const [argv, line] of [
+    [['serv'], /unknown command 'serv'/],
+    [['--port', '3000'], /unknown option '--port'/],
+    [['serve', 'now'], /too many arguments/],
+    [['customer', 'add'], /missing required argument 'email'/],
+    [['customer', 'add', 'a@b', 'secret'], /too many arguments/],
+    [['customer', 'add', 'a@b', '--password', 'x'], /unknown option '--password'/],
+    [['customer', 'add', 'a@b', '--name'], /argument missing/],
+    [['customer', 'add', 'a@b', '--hash-stdin', '--password-stdin'], /cannot be used with/],
+    [['customer', 'remove', 'a@b'], /unknown command 'remove'/],
+    [['\u001b[2J'], /unknown command '\ufffd\[2J'/],
+  ] as const)
+    test(`refuses ${JSON.stringify(argv)} as wrong usage in one line`, async () => {
+      const { code, stdout, stderr } = await makeCommandLine().run(argv)
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, line)
+      assert.match(stderr, /^latchkey: [^\n]+\n$/)
+    })
+
+  for (const group of ['customer', 'service-token'])
+    test(`shows the help of ${group} when its command is missing`, async () => {
+      const { code, stderr } = await makeCommandLine().run([group])
+      assert.equal(code, 2)
+      assert.match(stderr, new RegExp(`^Usage: latchkey ${group}`))
+    })
+})
+
+describe('migrate', () => {
+  const names = ['0001_customers', '0002_login_tokens']
+
+  test('tells what it applied', async () => {
+    const { run } = makeCommandLine({ migrate: async () => names })
+    assert.equal((await run(['migrate'])).stdout, 'Applied 0001_customers.\nApplied 0002_login_tokens.\n')
+  })
+
+  test('tells when there was nothing to do', async () => {
+    assert.equal((await makeCommandLine().run(['migrate'])).stdout, 'The schema is current.\n')
+  })
+
+  test('--check lists what is pending, applies nothing and exits 1', async () => {
+    const migrate = () => assert.fail('applied')
+    const { run } = makeCommandLine({ migrate, pendingMigrations: async () => names })
+    assert.deepEqual(await run(['migrate', '--check']), {
+      code: 1,
+      stdout: '0001_customers\n0002_login_tokens\n',
+      stderr: 'latchkey: Migrations are pending: 2. Apply them with latchkey migrate.\n',
+    })
+  })
+
+  test('--check exits 0 when nothing is pending', async () => {
+    const { run } = makeCommandLine({ migrate: () => assert.fail('applied') })
+    assert.deepEqual(await run(['migrate', '--check']), {
+      code: 0,
+      stdout: 'The schema is current.\n',
+      stderr: '',
+    })
+  })
+})
+
+describe('service-token new', () => {
+  test('prints a secret alone, so that it can be piped', async () => {
+    const { run, operations } = makeCommandLine()
+    assert.deepEqual(await run(['service-token', 'new']), {
+      code: 0,
+      stdout: `${operations.newServiceToken()}\n`,
+      stderr: '',
+    })
+  })
+})
+
+describe('A failure', () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
+  const everyAddress = Object.assign(new AggregateError([refused], ''), { code: 'ECONNREFUSED' })
+  const marked = Object.assign(new Error('PORT: Wrong.\nHOST: Wrong\u001b.'), { forOperators: true })
+
+  for (const [title, error, lines] of [
+    ['a refusal', new Refusal('The folder is in use.'), ['The folder is in use.']],
+    ['a marked error of several lines', marked, ['PORT: Wrong.', 'HOST: Wrong\ufffd.']],
+    ['a refused connection', refused, [`${refused.message}; check HOST and DATABASE_URL`]],
+    ['one of several addresses', everyAddress, [`${refused.message}; check HOST and DATABASE_URL`]],
+    [
+      'an unavailable store',
+      new Unavailable({ cause: refused }),
+      [
+        `The service cannot answer right now. Please try again. (${refused.message}; check HOST and DATABASE_URL)`,
+      ],
+    ],
+    ['one without a cause', new Unavailable(), ['The service cannot answer right now. Please try again.']],
+    [
+      'a port in use',
+      Object.assign(new Error('listen EADDRINUSE 127.0.0.1:3000'), { code: 'EADDRINUSE' }),
+      ['listen EADDRINUSE 127.0.0.1:3000; set HOST and PORT to an address that is free'],
+    ],
+    [
+      'a certificate',
+      Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }),
+      ['self-signed certificate; check sslmode in DATABASE_URL; the README has a section on it'],
+    ],
+    [
+      'an unknown error',
+      new TypeError('x is not\n  a function'),
+      ['x is not a function; NODE_DEBUG=latchkey shows where it happened'],
+    ],
+    ['one without a message', new TypeError(), ['TypeError; NODE_DEBUG=latchkey shows where it happened']],
+    ['something thrown', 'a string', ['a string; NODE_DEBUG=latchkey shows where it happened']],
+  ] as const)
+    test(`is told of ${title} without a stack`, async () => {
+      const { run } = makeCommandLine({ serve: () => Promise.reject(error) })
+      assert.deepEqual(await run(['serve']), {
+        code: 1,
+        stdout: '',
+        stderr: lines.map((line) => `latchkey: ${line}\n`).join(''),
+      })
+    })
+})

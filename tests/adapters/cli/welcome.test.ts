@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { firstWelcome, laterWelcome, tourOf } from '../../../src/adapters/cli/welcome.ts'
+
+const url = 'http://127.0.0.1:3000'
+const dataDir = '/srv/latchkey/data'
+const demo = { email: 'demo@example.com', password: 'aZ3kQ9mB7xT2pL5w' }
+
+describe('The welcome', () => {
+  test('tells address, data folder and demo customer at the first start', () => {
+    const welcome = firstWelcome({ url, dataDir, demo })
+    for (const part of [url, dataDir, demo.email, demo.password, 'customer add'])
+      assert.ok(welcome.includes(part), part)
+  })
+
+  test('tells address, data folder and how to add a customer at later starts', () => {
+    const welcome = laterWelcome({ url, dataDir })
+    for (const part of [url, dataDir, 'latchkey customer add <email>', 'README.md', 'and its database'])
+      assert.ok(welcome.includes(part), part)
+  })
+
+  test('tells nothing of a data folder where the database is elsewhere', () => {
+    assert.doesNotMatch(laterWelcome({ url, dataDir: null }), /data|null/)
+  })
+
+  test('fits into 80 columns', () => {
+    const lines = `${firstWelcome({ url, dataDir, demo })}${laterWelcome({ url, dataDir })}`.split('\n')
+    assert.deepEqual(
+      lines.filter((line) => line.length > 80 || line !== line.trimEnd()),
+      [],
+    )
+  })
+})
+
+describe('The tour of the welcome', () => {
+  test('logs in, asks who it is and logs out when it is pasted into a POSIX shell', async (t) => {
+    if (spawnSync('curl', ['--version']).error) return t.skip('curl is not installed')
+    const server = createServer(async (request, response) => {
+      const body = await text(request)
+      heard.push([request.method, request.url, request.headers.authorization, body])
+      response.end(
+        request.url === '/api/login'
+          ? '{"success":true,"token":"lk_abc","expires_at":null}'
+          : '{"success":true}',
+      )
+    })
+    const heard: unknown[] = []
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const odd = { email: "o'hara@example.com", password: 'a"b\\c$HOME`id`!' }
+    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', tourOf(base, odd)])
+    server.close()
+    assert.deepEqual([stdout, stderr], ['{"success":true}\n{"success":true}\n', ''])
+    assert.deepEqual(heard, [
+      ['POST', '/api/login', undefined, JSON.stringify(odd)],
+      ['POST', '/api/me', 'Bearer lk_abc', ''],
+      ['POST', '/api/logout', 'Bearer lk_abc', ''],
+    ])
+  })
+
+  test('is in the welcome as it is, indented', () => {
+    const welcome = firstWelcome({ url, dataDir, demo })
+    assert.ok(welcome.replaceAll(/^ {4}/gm, '').includes(tourOf(url, demo)))
+  })
+})

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { inspect } from 'node:util'
+import fc from 'fast-check'
+import { ConfigurationRefused } from '../../../src/adapters/config/configuration-refused.ts'
+import { SETTINGS } from '../../../src/adapters/config/settings.ts'
+import { problemsOf, read, refusalOf } from './reading.ts'
+
+const S32 = 'abcdefghijklmnopqrstuvwxyz012345'
+
+function failing(code: string): () => never {
+  return () => {
+    throw Object.assign(new Error(`${code}: /run/secrets/hunter2`), { code })
+  }
+}
+
+function holding(text: string | Uint8Array): (path: string) => Uint8Array {
+  return () => Buffer.from(text)
+}
+
+describe('The configuration', () => {
+  test('accepts the example of every setting', () => {
+    const examples = Object.fromEntries(SETTINGS.map(({ name, example }) => [name, example]))
+    assert.deepEqual(read(examples).warnings, [])
+  })
+
+  test('tells all problems at once, each on a line with its name and an example that is accepted', () => {
+    const bad = Object.fromEntries(SETTINGS.map(({ name }) => [name, '\0']))
+    const { problems, message } = refusalOf(bad)
+    assert.deepEqual(problems.map(({ name }) => name).sort(), SETTINGS.map(({ name }) => name).sort())
+    assert.equal(message.split('\n').length, SETTINGS.length)
+    for (const { name, problem, example } of problems) {
+      assert.ok(message.includes(`${name}: ${problem} Example: ${example}`))
+      assert.match(problem, /^[A-Z].*\.$/)
+      assert.ok(example.startsWith(`${name}=`))
+    }
+  })
+
+  test('tells every pair of SERVICE_TOKENS that is wrong', () => {
+    assert.deepEqual(
+      problemsOf({ SERVICE_TOKENS: `a=short,nothing,ok=${S32}` }).map(({ problem }) => problem),
+      ['The secret of "a" must have at least 32 characters.', 'Pair 2 must be name=secret.'],
+    )
+  })
+
+  test('is for production when NODE_ENV says so', () => {
+    assert.equal(read({ NODE_ENV: 'production' }).configuration.production, true)
+    assert.equal(read({}, { dotEnv: 'NODE_ENV=production' }).configuration.production, true)
+    assert.equal(read({ NODE_ENV: 'development' }).configuration.production, false)
+  })
+
+  test('warns of a bcrypt cost below 10, and of nothing else', () => {
+    assert.match(read({ BCRYPT_COST: '9' }).warnings.join(), /^BCRYPT_COST is below 10/)
+    assert.deepEqual(read({ BCRYPT_COST: '10' }).warnings, [])
+  })
+
+  test('refuses a longer wait for the head than for the whole request, which node would not take', () => {
+    const [problem] = problemsOf({ HEADERS_TIMEOUT: '20s' })
+    assert.equal(problem?.name, 'HEADERS_TIMEOUT')
+    assert.doesNotThrow(() => read({ HEADERS_TIMEOUT: '20s', REQUEST_TIMEOUT: '20s' }))
+  })
+
+  test('keeps time-outs within what a timer can wait', () => {
+    const { configuration } = read({ KEEP_ALIVE_TIMEOUT: '3650d', DRAIN_DEADLINE: '3650d' })
+    assert.equal(configuration.keepAliveTimeoutMs, 2 ** 31 - 1)
+    assert.equal(configuration.drainDeadlineMs, 2 ** 31 - 1)
+  })
+})
+
+describe('The .env file', () => {
+  test('sets what the environment does not', () => {
+    const { configuration } = read({ PORT: '4000' }, { dotEnv: 'PORT=5000\nHOST="::1" # here\n' })
+    assert.equal(configuration.port, 4000)
+    assert.equal(configuration.host, '::1')
+  })
+
+  test('may have a byte-order mark and line ends of Windows', () => {
+    const { configuration } = read({}, { dotEnv: '\ufeffPORT=5000\r\nLOG_LEVEL=warn\r\n' })
+    assert.equal(configuration.port, 5000)
+    assert.equal(configuration.logLevel, 'warn')
+  })
+
+  test('is refused by name like the environment', () => {
+    assert.deepEqual(
+      problemsOf({}, { dotEnv: 'PORT=\nTOKEN_TTL=soon' }).map(({ name }) => name),
+      ['PORT', 'TOKEN_TTL'],
+    )
+  })
+
+  test('does not set what the environment set to nothing', () => {
+    assert.equal(problemsOf({ PORT: '' }, { dotEnv: 'PORT=5000' })[0]?.name, 'PORT')
+  })
+})
+
+describe('A secret in a file', () => {
+  test('is read without the line breaks at its end', () => {
+    const readFile = holding('postgres://db.example/app\r\n\n')
+    const { configuration } = read({ DATABASE_URL_FILE: '/run/secrets/url' }, { readFile })
+    assert.equal(configuration.databaseUrl, 'postgres://db.example/app')
+  })
+
+  test('is one pair a line for SERVICE_TOKENS', () => {
+    const readFile = holding(`a=${S32}\r\n\nb=${S32}x\n`)
+    assert.deepEqual(read({ SERVICE_TOKENS_FILE: 'f' }, { readFile }).configuration.serviceTokens, [
+      { name: 'a', secret: S32 },
+      { name: 'b', secret: `${S32}x` },
+    ])
+  })
+
+  test('is read by the very path', () => {
+    const paths: string[] = []
+    read(
+      { DATABASE_URL_FILE: '/a', DATABASE_DIRECT_URL_FILE: '/b' },
+      {
+        readFile(path) {
+          paths.push(path)
+          return Buffer.from('postgres://db/app')
+        },
+      },
+    )
+    assert.deepEqual(paths, ['/a', '/b'])
+  })
+
+  for (const { name } of SETTINGS.filter(({ secret }) => secret))
+    test(`is refused beside ${name} itself`, () => {
+      const [problem] = problemsOf({ [name]: 'x', [`${name}_FILE`]: 'y' }, { readFile: holding('z') })
+      assert.match(problem?.problem ?? '', new RegExp(`together with ${name}_FILE`))
+    })
+
+  for (const [title, readFile, sentence] of [
+    ['is missing', failing('ENOENT'), /does not exist/],
+    ['may not be read', failing('EACCES'), /may not read/],
+    ['is a folder', failing('EISDIR'), /a folder/],
+    ['fails otherwise', failing('EIO'), /cannot be read/],
+    ['is empty', holding('\n'), /is empty/],
+    ['is not text', holding(new Uint8Array([0xff, 0xfe])), /not UTF-8/],
+    ['holds something else', holding('hunter2'), /postgres:/],
+  ] as const)
+    test(`is refused when the file ${title}, without the path or the content`, () => {
+      const refusal = refusalOf({ DATABASE_URL_FILE: '/run/secrets/hunter2' }, { readFile })
+      assert.deepEqual(
+        refusal.problems.map(({ name }) => name),
+        ['DATABASE_URL_FILE'],
+      )
+      assert.match(refusal.message, sentence)
+      assert.doesNotMatch(inspect(refusal), /hunter2/)
+    })
+
+  test('is looked for at its real path when nothing else reads files', () => {
+    assert.match(problemsOf({ DATABASE_URL_FILE: '/does/not/exist' })[0]?.problem ?? '', /does not exist/)
+    assert.match(problemsOf({ DATABASE_URL_FILE: '/' })[0]?.problem ?? '', /a folder/)
+  })
+
+  test('is offered for secrets only', () => {
+    assert.equal(read({ PORT_FILE: '/does/not/exist' }).configuration.port, 3000)
+  })
+})
+
+describe('A refusal', () => {
+  for (const [name, value] of [
+    ['DATABASE_URL', 'postgres://app:hunter2hunter2@/app'],
+    ['DATABASE_URL', 'hunter2hunter2'],
+    ['DATABASE_URL', 'postgres://app:hunter2hunter2@db/app?sslmode=hunter2hunter2'],
+    ['SERVICE_TOKENS', 'hunter2hunter2'],
+    ['SERVICE_TOKENS', 'hunter2hunter2='],
+    ['SERVICE_TOKENS', 'hunter2hunter2=='],
+    ['SERVICE_TOKENS', 'a=hunter2hunter2'],
+    ['SERVICE_TOKENS', 'a=hunter2hunter2hunter2hunter2hunter2\u00e9'],
+    ['SERVICE_TOKENS', 'a=b,hunter2hunter2'],
+  ] as const)
+    test(`never shows the secret in ${name}=${value}`, () => {
+      assert.doesNotMatch(inspect(refusalOf({ [name]: value }), { depth: null }), /hunter2/)
+    })
+
+  test('is the only error, whatever the sources hold', () => {
+    const names = SETTINGS.flatMap(({ name }) => [name, `${name}_FILE`])
+    const value = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(...SETTINGS.map(({ example }) => example)),
+      fc.stringMatching(/^\d{0,5}(ms|s|m|h|d)$/),
+      fc.webUrl(),
+    )
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 6 }),
+        fc.option(fc.string({ unit: 'binary', maxLength: 200 })),
+        fc.uint8Array(),
+        (env, dotEnv, file) => {
+          try {
+            read(env, { dotEnv, readFile: () => file })
+          } catch (error) {
+            assert.ok(error instanceof ConfigurationRefused, String(error))
+            assert.ok(error.problems.length > 0)
+          }
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  })
+})

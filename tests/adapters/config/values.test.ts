@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Configuration } from '../../../src/adapters/config/configuration.ts'
+import { SETTINGS, type SettingName } from '../../../src/adapters/config/settings.ts'
+import { problemsOf, read } from './reading.ts'
+
+const S32 = 'abcdefghijklmnopqrstuvwxyz012345'
+const DAY_MS = 86_400_000
+
+interface Row {
+  readonly name: SettingName
+  readonly field: keyof Configuration
+  readonly unset: unknown
+  readonly good: readonly (readonly [text: string, value: unknown])[]
+  readonly bad: readonly string[]
+}
+
+const WHOLE_NUMBERS_NOT = [
+  '-1',
+  '+1',
+  '1.5',
+  '1e3',
+  '0x10',
+  ' 1',
+  '1 ',
+  '1_000',
+  'abc',
+  '９',
+  '1'.repeat(400),
+]
+const DURATIONS_NOT = ['60', '60 m', '6e1m', '-5m', '1.5h', 'm', '1M', '1w', '1m30s', ' 1m', '1m ', '3651d']
+const ENDLESS = '9'.repeat(12)
+
+const timeout = (name: SettingName, field: keyof Configuration, unset: number): Row => ({
+  name,
+  field,
+  unset,
+  good: [
+    ['1s', 1000],
+    ['2500ms', 2500],
+  ],
+  bad: [...DURATIONS_NOT, '0s', `${ENDLESS}d`],
+})
+
+const database = (name: SettingName, field: keyof Configuration): Row => ({
+  name,
+  field,
+  unset: null,
+  good: [
+    'postgres://app:pw@db.example:5432/app',
+    'postgresql://db.example/app?sslmode=verify-full',
+    'postgres://db',
+    'postgres://[::1]:5433/app',
+    'postgres://%2Frun%2Fpostgresql/app',
+    'postgres:///app?host=/run/postgresql',
+  ].map((text) => [text, text]),
+  bad: [
+    'db.example',
+    'http://db.example/app',
+    'mysql://db.example/app',
+    'postgres:',
+    'postgres://',
+    'postgres:///app',
+    'postgres://db.example:99999/app',
+    'postgres://app:100%@db.example/app',
+    ' postgres://db.example/app',
+    'postgres://db.example/app\n',
+    'postgres://db.example/app?sslmode=yes',
+  ],
+})
+
+const ROWS: readonly Row[] = [
+  {
+    name: 'HOST',
+    field: 'host',
+    unset: '127.0.0.1',
+    good: ['localhost', '0.0.0.0', '::', '::1', 'api.example.com', 'fe80::1%eth0'].map((text) => [
+      text,
+      text,
+    ]),
+    bad: ['[::1]', 'http://localhost', 'localhost:3000', '1.2.3', '256.1.1.1', 'a b', ' ', '-', 'a/b'],
+  },
+  {
+    name: 'PORT',
+    field: 'port',
+    unset: 3000,
+    good: [
+      ['0', 0],
+      ['65535', 65535],
+    ],
+    bad: [...WHOLE_NUMBERS_NOT, '65536'],
+  },
+  {
+    name: 'PUBLIC_URL',
+    field: 'publicUrl',
+    unset: null,
+    good: [
+      ['https://api.example.com', 'https://api.example.com'],
+      ['https://api.example.com/', 'https://api.example.com'],
+      ['http://localhost:8080/auth/', 'http://localhost:8080/auth'],
+    ],
+    bad: [
+      'api.example.com',
+      'ftp://a',
+      'https://',
+      'https://u:p@a',
+      'https://a?x',
+      'https://a/#x',
+      'https://a b',
+    ],
+  },
+  database('DATABASE_URL', 'databaseUrl'),
+  {
+    name: 'DATABASE_PREPARED',
+    field: 'prepared',
+    unset: true,
+    good: [
+      ['on', true],
+      ['off', false],
+    ],
+    bad: ['ON', 'true', 'false', '1', 'yes', ' on'],
+  },
+  {
+    name: 'DATABASE_POOL_MAX',
+    field: 'poolMax',
+    unset: 10,
+    good: [['1', 1]],
+    bad: [...WHOLE_NUMBERS_NOT, '0'],
+  },
+  {
+    name: 'DATA_DIR',
+    field: 'dataDir',
+    unset: null,
+    good: ['./data', '/var/lib/latchkey', 'my data'].map((text) => [text, text]),
+    bad: [' ', 'a\0b'],
+  },
+  { name: 'MIGRATE', field: 'migrate', unset: 'auto', good: [['off', 'off']], bad: ['on', 'Auto', 'never'] },
+  {
+    name: 'TOKEN_PREFIX',
+    field: 'tokenPrefix',
+    unset: 'lk',
+    good: ['a', 'acme1', 'a123456789012345'].map((text) => [text, text]),
+    bad: ['A', '1a', 'a_b', 'a-b', 'a1234567890123456', 'é', 'a\n'],
+  },
+  {
+    name: 'TOKEN_TTL',
+    field: 'tokenTtlMs',
+    unset: 30 * DAY_MS,
+    good: [
+      ['60m', 3_600_000],
+      ['1h', 3_600_000],
+      ['1ms', 1],
+      ['3650d', 3650 * DAY_MS],
+      ['never', null],
+    ],
+    bad: [...DURATIONS_NOT, '0s', 'Never', 'null', `${ENDLESS}d`],
+  },
+  {
+    name: 'TOKEN_CACHE_TTL',
+    field: 'tokenCacheTtlMs',
+    unset: 60_000,
+    good: [
+      ['0s', 0],
+      ['0ms', 0],
+      ['1m', 60_000],
+    ],
+    bad: [...DURATIONS_NOT, '0', 'off', 'never'],
+  },
+  {
+    name: 'TOKEN_CACHE_MAX',
+    field: 'tokenCacheMax',
+    unset: 100_000,
+    good: [['1', 1]],
+    bad: [...WHOLE_NUMBERS_NOT, '0'],
+  },
+  {
+    name: 'SERVICE_TOKENS',
+    field: 'serviceTokens',
+    unset: [],
+    good: [
+      [`monitor=${S32}`, [{ name: 'monitor', secret: S32 }]],
+      [
+        `a=${S32}==, b-2=-._~+/${S32}`,
+        [
+          { name: 'a', secret: `${S32}==` },
+          { name: 'b-2', secret: `-._~+/${S32}` },
+        ],
+      ],
+    ],
+    bad: [
+      S32,
+      `=${S32}`,
+      `${S32}=`,
+      `A=${S32}`,
+      `a b=${S32}`,
+      'a=short',
+      `a=${S32} b`,
+      `a=${S32},`,
+      `,a=${S32}`,
+      `a=${S32},a=${S32}x`,
+    ],
+  },
+  {
+    name: 'APP_VERSION',
+    field: 'appVersion',
+    unset: null,
+    good: ['1.4.0', '2024-11-28+abc'].map((text) => [text, text]),
+    bad: [' ', '1.0 beta', '1\n', 'v\u00e9', 'x'.repeat(101)],
+  },
+  {
+    name: 'BCRYPT_COST',
+    field: 'bcryptCost',
+    unset: 12,
+    good: [
+      ['4', 4],
+      ['15', 15],
+    ],
+    bad: [...WHOLE_NUMBERS_NOT, '3', '16'],
+  },
+  {
+    name: 'LOG_LEVEL',
+    field: 'logLevel',
+    unset: 'info',
+    good: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((text) => [text, text]),
+    bad: ['INFO', 'warning', 'off', '30'],
+  },
+  {
+    name: 'BODY_LIMIT',
+    field: 'bodyLimitBytes',
+    unset: 65_536,
+    good: [['1024', 1024]],
+    bad: [...WHOLE_NUMBERS_NOT, '0', '64kb', '1073741825'],
+  },
+  timeout('HEADERS_TIMEOUT', 'headersTimeoutMs', 10_000),
+  {
+    name: 'REQUEST_TIMEOUT',
+    field: 'requestTimeoutMs',
+    unset: 15_000,
+    good: [['1m', 60_000]],
+    bad: [...DURATIONS_NOT, '0s'],
+  },
+  timeout('KEEP_ALIVE_TIMEOUT', 'keepAliveTimeoutMs', 75_000),
+  {
+    name: 'DRAIN_DELAY',
+    field: 'drainDelayMs',
+    unset: 0,
+    good: [
+      ['0s', 0],
+      ['5s', 5000],
+    ],
+    bad: [...DURATIONS_NOT, '0'],
+  },
+  timeout('DRAIN_DEADLINE', 'drainDeadlineMs', 10_000),
+  {
+    name: 'CORS_ORIGINS',
+    field: 'corsOrigins',
+    unset: [],
+    good: [
+      ['https://app.example.com', ['https://app.example.com']],
+      ['http://localhost:5173, https://b.example', ['http://localhost:5173', 'https://b.example']],
+      ['https://a.example,https://a.example', ['https://a.example']],
+    ],
+    bad: [
+      '*',
+      'null',
+      'app.example.com',
+      'https://a.example/',
+      'https://A.example',
+      'https://a.example:443',
+      ',',
+    ],
+  },
+]
+
+for (const { name, field, unset, good, bad } of ROWS) {
+  describe(name, () => {
+    test('has its default when it is not set', () => {
+      assert.deepEqual(read({}).configuration[field], unset)
+    })
+
+    for (const [text, value] of good)
+      test(`may be ${JSON.stringify(text)}`, () => {
+        assert.deepEqual(read({ [name]: text }).configuration[field], value)
+      })
+
+    for (const text of ['', ...bad])
+      test(`is refused by name when it is ${JSON.stringify(text.slice(0, 60))}`, () => {
+        const problems = problemsOf({ [name]: text })
+        assert.ok(problems.length > 0)
+        assert.deepEqual([...new Set(problems.map((problem) => problem.name))], [name])
+      })
+  })
+}
+
+describe('DATABASE_DIRECT_URL', () => {
+  const DATABASE_URL = 'postgres://pooler.example/app'
+  const row = database('DATABASE_DIRECT_URL', 'databaseDirectUrl')
+
+  test('is DATABASE_URL when it is not set', () => {
+    assert.equal(read({ DATABASE_URL }).configuration.databaseDirectUrl, DATABASE_URL)
+    assert.equal(read({}).configuration.databaseDirectUrl, null)
+  })
+
+  for (const [text, value] of row.good)
+    test(`may be ${text}`, () => {
+      const { configuration } = read({ DATABASE_URL, DATABASE_DIRECT_URL: text })
+      assert.equal(configuration.databaseDirectUrl, value)
+      assert.equal(configuration.databaseUrl, DATABASE_URL)
+    })
+
+  for (const text of ['', ...row.bad])
+    test(`is refused by name when it is ${JSON.stringify(text)}`, () => {
+      const problems = problemsOf({ DATABASE_URL, DATABASE_DIRECT_URL: text })
+      assert.deepEqual([...new Set(problems.map(({ name }) => name))], ['DATABASE_DIRECT_URL'])
+    })
+
+  test('is refused without DATABASE_URL', () => {
+    assert.match(problemsOf({ DATABASE_DIRECT_URL: DATABASE_URL })[0]?.problem ?? '', /without DATABASE_URL/)
+  })
+})
+
+describe('The tables of this test', () => {
+  test('cover every setting', () => {
+    const covered = new Set([...ROWS.map(({ name }) => name), 'DATABASE_DIRECT_URL'])
+    assert.deepEqual(
+      SETTINGS.map(({ name }) => name).filter((name) => !covered.has(name)),
+      [],
+    )
+  })
+})

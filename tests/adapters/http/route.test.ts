@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import * as v from 'valibot'
+import { MethodNotAllowed, NotFound } from '../../../src/adapters/http/errors.ts'
+import { type Route, RouteRefused, route } from '../../../src/adapters/http/route.ts'
+import { makeRouter } from '../../../src/adapters/http/router.ts'
+
+const handle = () => ({})
+
+describe('a declaration', () => {
+  const mistakes: readonly (readonly [string, () => Route])[] = [
+    // @ts-expect-error auth has no default
+    ['no auth', () => route('GET /a', { handle })],
+    // @ts-expect-error not a kind of caller
+    ['an unknown auth', () => route('GET /a', { auth: 'admin', handle })],
+    // @ts-expect-error anybody has no abilities
+    ['abilities with auth none', () => route('GET /a', { auth: 'none', abilities: ['a'], handle })],
+    // @ts-expect-error a service token has no abilities
+    ['abilities with auth service', () => route('GET /a', { auth: 'service', abilities: ['a'], handle })],
+    // @ts-expect-error a handler answers an object
+    ['no handler', () => route('GET /a', { auth: 'none' })],
+    // @ts-expect-error not a method
+    ['an unknown method', () => route('FETCH /a', { auth: 'none', handle })],
+    // @ts-expect-error a path begins with a slash
+    ['a path without a slash', () => route('GET a', { auth: 'none', handle })],
+    ['a slash at the end', () => route('GET /a/', { auth: 'none', handle })],
+    ['an empty part', () => route('GET /a//b', { auth: 'none', handle })],
+    ['a wildcard', () => route('GET /a/*', { auth: 'none', handle })],
+    ['a regular expression', () => route('GET /a/:id(\\d+)', { auth: 'none', handle })],
+    ['a parameter twice', () => route('GET /:id/:id', { auth: 'none', handle })],
+    ['something that is no ability', () => route('GET /a', { auth: 'customer', abilities: ['a b'], handle })],
+    ['a body limit of nothing', () => route('POST /a', { auth: 'none', bodyLimitBytes: 0, handle })],
+    ['a body on GET', () => route('GET /a', { auth: 'none', body: v.object({}), handle })],
+  ]
+  for (const [name, declare] of mistakes) {
+    test(`with ${name} is refused in one sentence`, () => {
+      assert.throws(declare, (error: Error) => error instanceof RouteRefused && !error.message.includes('\n'))
+    })
+  }
+
+  test('types its handler by its schemas, its path and its caller', () => {
+    const declared = route('POST /orders/:id/lines', {
+      auth: 'customer',
+      abilities: ['orders:write'],
+      body: v.object({ quantity: v.number() }),
+      query: v.object({ dry: v.optional(v.string()) }),
+      handle({ customer, token, body, query, params, requestId }) {
+        const typed: [string, string, number, string | undefined, string, string] = [
+          customer.id,
+          token.name,
+          body.quantity,
+          query.dry,
+          params.id,
+          requestId,
+        ]
+        // @ts-expect-error not in the path
+        params.other
+        // @ts-expect-error not in the schema
+        body.other
+        return { typed }
+      },
+    })
+    route('GET /status/:id', {
+      auth: 'service',
+      handle({ service, ...rest }) {
+        const name: string = service
+        // @ts-expect-error a program has no customer
+        rest.customer
+        return { name }
+      },
+    })
+    assert.equal(declared.path, '/api/orders/:id/lines')
+    assert.equal(Object.isFrozen(declared), true)
+  })
+})
+
+describe('the router', () => {
+  const routes = [
+    route('GET /orders/export', { auth: 'none', handle }),
+    route('GET /orders/:id', { auth: 'none', handle }),
+    route('GET /orders/:id/lines', { auth: 'none', handle }),
+    route('DELETE /orders/:orderId', { auth: 'none', handle }),
+  ]
+  const match = makeRouter(routes)
+  const found = (method: string, path: string) => {
+    const hit = match(method, path)
+    return hit.kind === 'route' ? [hit.route.path, hit.params] : [hit.allow]
+  }
+
+  test('prefers a static part and falls back to a parameter', () => {
+    assert.deepEqual(found('GET', '/api/orders/export'), ['/api/orders/export', {}])
+    assert.deepEqual(found('GET', '/api/orders/export/lines'), ['/api/orders/:id/lines', { id: 'export' }])
+    assert.deepEqual(found('DELETE', '/api/orders/export'), ['/api/orders/:orderId', { orderId: 'export' }])
+    assert.deepEqual(found('OPTIONS', '/api/orders/export'), ['DELETE, GET, HEAD, OPTIONS'])
+  })
+
+  test('compares static parts as they were sent and decodes parameters once', () => {
+    assert.deepEqual(found('GET', '/api/orders/%65xport'), ['/api/orders/:id', { id: 'export' }])
+    assert.deepEqual(found('GET', '/api/orders/%2525'), ['/api/orders/:id', { id: '%25' }])
+    assert.deepEqual(found('GET', '/api/orders/a%2Flines'), ['/api/orders/:id', { id: 'a/lines' }])
+    assert.deepEqual(found('GET', `/api/orders/${'a'.repeat(2000)}`), [
+      '/api/orders/:id',
+      { id: 'a'.repeat(2000) },
+    ])
+    assert.deepEqual(found('GET', '/api/orders/__proto__'), ['/api/orders/:id', { id: '__proto__' }])
+  })
+
+  test('tells a missing path from a missing method', () => {
+    assert.throws(() => match('GET', '/api/orders/export/'), NotFound)
+    assert.throws(() => match('GET', '/api/orders/'), NotFound)
+    assert.throws(() => match('GET', '//api/orders/1'), NotFound)
+    assert.throws(
+      () => match('PUT', '/api/orders/1'),
+      (error) => error instanceof MethodNotAllowed && error.allow === 'DELETE, GET, HEAD, OPTIONS',
+    )
+  })
+
+  test('refuses two routes of one method and path, whatever a parameter is called', () => {
+    const twice = [...routes, route('GET /orders/:number', { auth: 'none', handle })]
+    assert.throws(() => makeRouter(twice), RouteRefused)
+  })
+})

@@ -1,0 +1,483 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import * as v from 'valibot'
+import { route } from '../../../src/adapters/http/route.ts'
+import { comparable, sendRaw } from '../../support/raw-http.ts'
+import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../../support/running-app.ts'
+
+let app: RunningApp
+let token: string
+before(async () => {
+  app = await startApp({
+    env: { REQUEST_TIMEOUT: '1s', HEADERS_TIMEOUT: '1s' },
+    routes: () => [
+      route('POST /orders', {
+        auth: 'customer',
+        abilities: ['orders:write'],
+        body: v.object({ sku: v.string() }),
+        status: 201,
+        handle: ({ body }) => ({ sku: body.sku }),
+      }),
+      route('GET /orders/:id', { auth: 'none', handle: ({ params }) => ({ id: params.id }) }),
+      route('DELETE /orders/:id', { auth: 'none', status: 204, handle: () => {} }),
+      route('GET /broken', {
+        auth: 'none',
+        handle: () => {
+          throw new Error(`select * from secrets where password = '${PASSWORD}'`)
+        },
+      }),
+    ],
+  })
+  await app.addCustomer({ email: 'ana@example.com' })
+  token = await app.login('ana@example.com')
+})
+after(() => app.close())
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const SENTENCES: Readonly<Record<string, readonly [number, string]>> = {
+  invalid_request: [400, 'The request is not well-formed HTTP.'],
+  invalid_json: [400, 'The body must be JSON in UTF-8.'],
+  missing_token: [401, 'A bearer token is required.'],
+  invalid_token: [401, 'The token is not valid.'],
+  invalid_credentials: [401, 'The e-mail or the password is not right.'],
+  invalid_service_token: [401, 'A valid service token is required.'],
+  insufficient_scope: [403, 'The token lacks an ability that this route requires.'],
+  login_token_required: [403, 'Only a login token can log out.'],
+  not_found: [404, 'There is nothing at this path.'],
+  method_not_allowed: [405, 'The path does not support this method.'],
+  request_timeout: [408, 'The request took too long to arrive.'],
+  payload_too_large: [413, 'The body is larger than this route accepts.'],
+  unsupported_media_type: [415, 'The body must be sent as application/json in UTF-8.'],
+  expectation_failed: [417, 'The expectation cannot be met.'],
+  validation_failed: [422, 'The request does not have the expected shape.'],
+  headers_too_large: [431, 'The headers are too large or too many.'],
+  internal: [500, 'Something went wrong on our side.'],
+}
+
+function failure(
+  reason: string,
+  {
+    headers = {},
+    closes = false,
+    error,
+    errors,
+  }: {
+    headers?: Record<string, string>
+    closes?: boolean
+    error?: string
+    errors?: Record<string, string[]>
+  } = {},
+) {
+  const [code, sentence] = SENTENCES[reason] ?? [0, '']
+  return {
+    status: code,
+    headers: {
+      'Content-Type': JSON_TYPE,
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'no-store',
+      ...headers,
+      Connection: closes ? 'close' : 'keep-alive',
+    },
+    body: {
+      success: false,
+      code,
+      error: error ?? sentence,
+      reason,
+      ...(errors === undefined ? {} : { errors }),
+    },
+  }
+}
+
+function success(fields: object, status = 200) {
+  return {
+    status,
+    headers: {
+      'Content-Type': JSON_TYPE,
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'no-store',
+      Connection: 'keep-alive',
+    },
+    body: { success: true, ...fields },
+  }
+}
+
+function request(line: string, headers: readonly string[] = [], body = ''): string {
+  const length = body === '' ? [] : [`Content-Length: ${body.length}`]
+  return [`${line} HTTP/1.1`, 'Host: localhost', ...headers, ...length, '', body].join('\r\n')
+}
+
+function login(body: string, headers: readonly string[] = ['Content-Type: application/json']): string {
+  return request('POST /api/login', headers, body)
+}
+
+const GOOD = () => `Authorization: Bearer ${token}`
+const API = { 'WWW-Authenticate': 'Bearer realm="api"' }
+const INVALID = { 'WWW-Authenticate': 'Bearer realm="api", error="invalid_token"' }
+const SERVICE = { 'WWW-Authenticate': 'Bearer realm="service"' }
+const UNKNOWN = 'lk_0123456789ABCDEFGHIJabcdefghijKLMNOPQRST2m5ATr'
+
+interface Expected {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: object
+}
+type Row = readonly [name: string, bytes: () => string, expected: () => Expected]
+
+const closing: readonly Row[] = [
+  ['Content-Length with Transfer-Encoding', 'Content-Length: 5\r\nTransfer-Encoding: chunked'],
+  ['two Content-Length lines', 'Content-Length: 2\r\nContent-Length: 3'],
+  ['a signed Content-Length', 'Content-Length: +2'],
+  ['an empty Content-Length', 'Content-Length:'],
+  ['a list of lengths', 'Content-Length: 2, 2'],
+  ['a coding that does not end in chunked', 'Transfer-Encoding: chunked, gzip'],
+  ['an unknown coding', 'Transfer-Encoding: gzip, chunked'],
+  ['the coding identity', 'Transfer-Encoding: identity'],
+  ['chunked twice', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked'],
+  ['a folded line', 'X-Folded: a\r\n b'],
+  ['a blank before the colon', 'X-Blank : a'],
+  ['a bare CR', 'X-Bare: a\rX-Other: b'],
+  ['a NUL in a header', 'X-Nul: a\u0000b'],
+  ['a second Host line', 'Host: other'],
+  ['two Authorization lines', `Authorization: Bearer ${UNKNOWN}\r\nAuthorization: Bearer ${UNKNOWN}`],
+].map(([name, header]) => [
+  `400 for ${name}`,
+  () => request('POST /api/login', ['Content-Type: application/json', header as string], ''),
+  () => failure('invalid_request', { closes: true }),
+])
+
+const lines: readonly Row[] = [
+  ['a missing Host', 'GET /livez HTTP/1.1\r\n\r\n'],
+  ['a bad Host', 'GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n'],
+  ['a Host with a path', 'GET /livez HTTP/1.1\r\nHost: a/b\r\n\r\n'],
+  ['HTTP/0.9', 'GET /livez\r\n\r\n'],
+  ['HTTP/2.0', 'GET /livez HTTP/2.0\r\nHost: a\r\n\r\n'],
+  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  [
+    'Transfer-Encoding in HTTP/1.0',
+    'POST /api/login HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  ],
+  ['CONNECT', 'CONNECT localhost:1 HTTP/1.1\r\nHost: localhost:1\r\n\r\n'],
+  ['a fragment in the target', 'GET /livez#top HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ['an unknown method token', 'FROBNICATE /livez HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ['a method in small letters', 'get /livez HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ['a target without a slash', 'GET livez HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ['a bare LF', 'GET /livez HTTP/1.1\nHost: a\n\n'],
+  ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+].map(([name, bytes]) => [
+  `400 for ${name}`,
+  () => bytes as string,
+  () => failure('invalid_request', { closes: true }),
+])
+
+const table: readonly Row[] = [
+  ['200 for livez', () => request('GET /livez'), () => success({})],
+  ['200 for readyz', () => request('GET /readyz'), () => success({})],
+  ['200 for a parameter, decoded', () => request('GET /api/orders/a%2Fb'), () => success({ id: 'a/b' })],
+  [
+    '200 for an absolute target',
+    () => request('GET http://localhost/api/orders/7?x=%'),
+    () => success({ id: '7' }),
+  ],
+  ['400 for an undecodable escape', () => request('GET /api/orders/%ff'), () => failure('invalid_request')],
+  ['400 for one with any method', () => request('PUT /api/%'), () => failure('invalid_request')],
+  ['400 for a NUL in a parameter', () => request('GET /api/orders/%00'), () => failure('invalid_request')],
+  [
+    '400 for no body',
+    () => request('POST /api/login', ['Content-Type: application/json', 'Content-Length: 0']),
+    () => failure('invalid_json'),
+  ],
+  ['400 for a body that is not JSON', () => login('{"email"'), () => failure('invalid_json')],
+  [
+    '400 for a body that is not UTF-8',
+    () => login('{"email":"\xff\xfe","password":"x"}'),
+    () => failure('invalid_json'),
+  ],
+  ['401 without a token', () => request('POST /api/me'), () => failure('missing_token', { headers: API })],
+  [
+    '401 for an empty Authorization',
+    () => request('POST /api/me', ['Authorization: ']),
+    () => failure('missing_token', { headers: API }),
+  ],
+  [
+    '401 for another scheme',
+    () => request('POST /api/me', ['Authorization: Basic Zm9vOmJhcg==']),
+    () => failure('missing_token', { headers: API }),
+  ],
+  [
+    '401 for Bearer without a token',
+    () => request('POST /api/me', ['Authorization: Bearer']),
+    () => failure('invalid_token', { headers: INVALID }),
+  ],
+  [
+    '401 for a malformed token',
+    () => request('POST /api/me', ['Authorization: Bearer x']),
+    () => failure('invalid_token', { headers: INVALID }),
+  ],
+  [
+    '401 for an unknown token',
+    () => request('POST /api/logout', [`Authorization: Bearer ${UNKNOWN}`]),
+    () => failure('invalid_token', { headers: INVALID }),
+  ],
+  [
+    '401 for a wrong password',
+    () => login('{"email":"ana@example.com","password":"wrong"}'),
+    () => failure('invalid_credentials', { headers: API }),
+  ],
+  [
+    '401 for an unknown e-mail',
+    () => login('{"email":"eve@example.com","password":"wrong"}'),
+    () => failure('invalid_credentials', { headers: API }),
+  ],
+  [
+    '401 without a service token',
+    () => request('GET /api/status'),
+    () => failure('invalid_service_token', { headers: SERVICE }),
+  ],
+  [
+    '401 for a login token on a service route',
+    () => request('GET /api/status', [GOOD()]),
+    () => failure('invalid_service_token', { headers: SERVICE }),
+  ],
+  [
+    '401 for a service token on a customer route',
+    () => request('POST /api/me', [`Authorization: Bearer ${SERVICE_SECRET}`]),
+    () => failure('invalid_token', { headers: INVALID }),
+  ],
+  [
+    '200 for status',
+    () => request('GET /api/status', [`Authorization: Bearer ${SERVICE_SECRET}`]),
+    () => success({ online: true, version: '0.0.0-tests' }),
+  ],
+  [
+    "201 for a route of one's own",
+    () => request('POST /api/orders', [GOOD(), 'Content-Type: application/json'], '{"sku":"a"}'),
+    () => success({ sku: 'a' }, 201),
+  ],
+  ['404 for an unknown path', () => request('GET /api/nothing'), () => failure('not_found')],
+  ['404 for a slash at the end', () => request('POST /api/login/'), () => failure('not_found')],
+  ['404 for other case', () => request('POST /API/login'), () => failure('not_found')],
+  ['404 for an escaped static part', () => request('POST /api/%6Cogin'), () => failure('not_found')],
+  ['404 for an empty parameter', () => request('GET /api/orders/'), () => failure('not_found')],
+  [
+    '405 for another method',
+    () => request('GET /api/login'),
+    () => failure('method_not_allowed', { headers: { Allow: 'OPTIONS, POST' } }),
+  ],
+  [
+    '405 for TRACE',
+    () => request('TRACE /api/orders/1'),
+    () => failure('method_not_allowed', { headers: { Allow: 'DELETE, GET, HEAD, OPTIONS' } }),
+  ],
+  [
+    '408 for a slow head',
+    () => 'POST /api/login HTTP/1.1\r\nHost: a\r\n',
+    () => failure('request_timeout', { closes: true }),
+  ],
+  [
+    '408 for a slow body',
+    () => login('{"email":"ana').replace(/Content-Length: \d+/, 'Content-Length: 99'),
+    () => failure('request_timeout', { closes: true }),
+  ],
+  [
+    '413 for a length over the limit',
+    () => login(' '.repeat(65_537)),
+    () => failure('payload_too_large', { closes: true }),
+  ],
+  [
+    '415 without a type',
+    () => login('{}', []),
+    () => failure('unsupported_media_type', { headers: { Accept: 'application/json' } }),
+  ],
+  [
+    '415 for a coding',
+    () => login('{}', ['Content-Type: application/json', 'Content-Encoding: gzip']),
+    () =>
+      failure('unsupported_media_type', {
+        headers: { 'Accept-Encoding': 'identity' },
+        error: 'The body must be sent without a content coding.',
+      }),
+  ],
+  [
+    '417 for an unknown expectation',
+    () => login('{}', ['Content-Type: application/json', 'Expect: the-unexpected']),
+    () => failure('expectation_failed', { closes: true }),
+  ],
+  [
+    '422 for the wrong shape',
+    () => login('{"email":7}'),
+    () =>
+      failure('validation_failed', { errors: { email: ['Must be a string.'], password: ['Is required.'] } }),
+  ],
+  [
+    '422 for a list',
+    () => login('[]'),
+    () => failure('validation_failed', { errors: { email: ['Is required.'], password: ['Is required.'] } }),
+  ],
+  [
+    '422 for null',
+    () => login('null'),
+    () => failure('validation_failed', { errors: { body: ['Must be an object.'] } }),
+  ],
+  [
+    '422 for a NUL in the password',
+    () => login('{"email":"a","password":"a\\u0000b"}'),
+    () => failure('validation_failed', { errors: { password: ['Must not contain NUL.'] } }),
+  ],
+  [
+    '422 for a lone surrogate',
+    () => login('{"email":"\\ud800","password":"x"}'),
+    () => failure('validation_failed', { errors: { email: ['Must be well-formed text.'] } }),
+  ],
+  [
+    '431 for 101 header lines',
+    () =>
+      request(
+        'GET /livez',
+        Array.from({ length: 100 }, (_, i) => `X-${i}: a`),
+      ),
+    () => failure('headers_too_large', { closes: true }),
+  ],
+  [
+    '431 for over 16 KiB of headers',
+    () => request('GET /livez', [`X-Large: ${'a'.repeat(17_000)}`]),
+    () => failure('headers_too_large', { closes: true }),
+  ],
+  ['500 for a bug', () => request('GET /api/broken'), () => failure('internal')],
+]
+
+describe('every row of the status table, on the wire', () => {
+  for (const [name, bytes, expected] of [...table, ...closing, ...lines]) {
+    test(name, async () => {
+      const wanted = expected()
+      const closes = wanted.headers.Connection === 'close'
+      const { answers, closed } = await sendRaw(app.port, bytes(), {
+        answers: closes ? Infinity : 1,
+        quietMs: 4000,
+      })
+      assert.deepEqual(comparable(answers[0]), wanted)
+      assert.equal(answers.length, 1)
+      assert.equal(closed, closes)
+    })
+  }
+
+  test('200 for login, me and logout, whole', async () => {
+    const customer = await app.addCustomer({ email: 'Bea@Example.com' })
+    const loggedIn = await sendRaw(
+      app.port,
+      login(JSON.stringify({ email: ' bea@example.COM ', password: PASSWORD })),
+      { answers: 1 },
+    )
+    const { token: secret, expires_at } = JSON.parse(loggedIn.answers[0]?.body ?? '{}')
+    assert.match(secret, /^lk_[0-9A-Za-z]{46}$/)
+    assert.deepEqual(comparable(loggedIn.answers[0]), success({ token: secret, expires_at }))
+
+    const me = await sendRaw(app.port, request('POST /api/me', [`Authorization: Bearer ${secret}`]), {
+      answers: 1,
+    })
+    const createdAt = JSON.parse(me.answers[0]?.body ?? '{}').token.created_at
+    assert.equal(Date.parse(expires_at) - Date.parse(createdAt), 30 * 86_400_000)
+    assert.deepEqual(
+      comparable(me.answers[0]),
+      success({
+        customer: {
+          id: customer.id,
+          email: 'Bea@Example.com',
+          name: 'Ada',
+          created_at: new Date(customer.createdAtMs).toISOString(),
+        },
+        token: { name: 'login', abilities: ['*'], created_at: createdAt, expires_at },
+      }),
+    )
+
+    const logout = request('POST /api/logout', [`Authorization: Bearer ${secret}`])
+    assert.deepEqual(comparable((await sendRaw(app.port, logout, { answers: 1 })).answers[0]), success({}))
+    const again = await sendRaw(app.port, logout, { answers: 1 })
+    assert.deepEqual(comparable(again.answers[0]), failure('invalid_token', { headers: INVALID }))
+  })
+
+  test('403 for a token that lacks the ability, before the body is looked at', async () => {
+    const named = await namedToken(['orders:read'])
+    const bytes = request('POST /api/orders', [`Authorization: Bearer ${named}`], 'x')
+    const { answers } = await sendRaw(app.port, bytes, { answers: 1 })
+    const challenge = 'Bearer realm="api", error="insufficient_scope", scope="orders:write"'
+    assert.deepEqual(
+      comparable(answers[0]),
+      failure('insufficient_scope', { headers: { 'WWW-Authenticate': challenge } }),
+    )
+  })
+
+  test('403 for a logout with a named token, which stays good', async () => {
+    const named = await namedToken(['*'])
+    const { answers } = await sendRaw(
+      app.port,
+      request('POST /api/logout', [`Authorization: Bearer ${named}`]),
+      { answers: 1 },
+    )
+    assert.deepEqual(comparable(answers[0]), failure('login_token_required'))
+    assert.equal((await app.call('/api/me', { token: named })).status, 200)
+  })
+
+  test('204 for OPTIONS and for a route that answers nothing: no body and no type', async () => {
+    const common = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
+    const empty = { ...common, Connection: 'keep-alive' }
+    const cases = [
+      ['OPTIONS /api/login', { ...common, Allow: 'OPTIONS, POST', Connection: 'keep-alive' }],
+      ['OPTIONS /livez', { ...common, Allow: 'GET, HEAD, OPTIONS', Connection: 'keep-alive' }],
+      ['OPTIONS *', { ...common, Allow: 'OPTIONS', Connection: 'keep-alive' }],
+      ['DELETE /api/orders/1', empty],
+    ] as const
+    for (const [line, headers] of cases) {
+      const { answers } = await sendRaw(app.port, request(line), { answers: 1 })
+      assert.deepEqual(comparable(answers[0]), { status: 204, headers, body: null }, line)
+      assert.equal(answers[0]?.body, '')
+    }
+  })
+
+  test('HEAD answers what GET does, without the body', async () => {
+    const get = await sendRaw(app.port, request('GET /livez'), { answers: 1 })
+    const head = await sendRaw(app.port, request('HEAD /livez'), { answers: 1, head: true })
+    const { body: _, ...rest } = comparable(get.answers[0])
+    assert.deepEqual(comparable(head.answers[0]), { ...rest, body: null })
+  })
+
+  test("the caller's own request id comes back where it is fit, else a new one", async () => {
+    for (const [sent, kept] of [
+      ['abc-1._Z', true],
+      ['a'.repeat(128), true],
+      ['a'.repeat(129), false],
+      ['a b', false],
+      ['é', false],
+    ] as const) {
+      const { answers } = await sendRaw(app.port, request('GET /api/nothing', [`X-Request-Id: ${sent}`]), {
+        answers: 1,
+      })
+      const header = answers[0]?.headers.find(([name]) => name === 'X-Request-Id')?.[1]
+      assert.equal(header === sent, kept, sent)
+      assert.equal(JSON.parse(answers[0]?.body ?? '{}').request_id, header)
+    }
+  })
+
+  test('a bug is logged under its request id, without what the error said', async () => {
+    await sendRaw(app.port, request('GET /api/broken', ['X-Request-Id: find-me']), { answers: 1 })
+    const line = app.logLines.find((text) => text.includes('find-me'))
+    const { request_id, route: template, method, error, stack } = JSON.parse(line ?? '{}')
+    assert.deepEqual(
+      { request_id, template, method, error },
+      { request_id: 'find-me', template: '/api/broken', method: 'GET', error: 'Error' },
+    )
+    assert.match(stack, /^ {4}at /)
+    assert.equal(app.logLines.join('').includes(PASSWORD), false)
+  })
+})
+
+async function namedToken(abilities: readonly string[]): Promise<string> {
+  const { secret, digest } = (await import('../../../src/adapters/node-crypto/token-secrets.ts'))
+    .tokenSecrets({ prefix: 'lk' })
+    .issue()
+  await app.database.sql(
+    `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
+     select gen_random_uuid(), id, 'bot', decode($1, 'hex'), $2, now() from customers where email = 'ana@example.com'`,
+    [digest, abilities],
+  )
+  return secret
+}

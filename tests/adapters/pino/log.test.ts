@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { type LogLevel, pinoLog } from '../../../src/adapters/pino/log.ts'
+
+const MODULE = join(import.meta.dirname, '../../../src/adapters/pino/log.ts')
+
+/** What readers take for the end of a line, and what makes a terminal act. */
+const HOSTILE = [
+  ...Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)),
+  ...Array.from({ length: 0x21 }, (_, code) => String.fromCharCode(0x7f + code)),
+  '\u2028',
+  '\u2029',
+  '\r\n{"level":"info","event":"forged"}\r\n',
+  '\u001b[2J\u001b[31m',
+  '\u009b2J',
+  '\u001b]0;title\u0007',
+  '\ud83e',
+  '"',
+  '\\',
+]
+
+function recorded(level: LogLevel = 'info') {
+  const lines: string[] = []
+  const log = pinoLog({ level, stream: { write: (line) => lines.push(line) } })
+  return { log, lines, last: () => JSON.parse(lines.at(-1) ?? '') }
+}
+
+describe('A line of the log', () => {
+  it('is one JSON object with the level’s name, an ISO time, the event and the fields', () => {
+    const { log, lines, last } = recorded()
+    for (const level of ['info', 'warn', 'error'] as const) {
+      log[level]('request failed', { request_id: 'r1', status: 503 })
+      const { time, ...rest } = last()
+      assert.deepEqual(rest, { level, event: 'request failed', request_id: 'r1', status: 503 })
+      assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000)
+      assert.match(lines.at(-1) ?? '', /^\{.*\}\n$/)
+    }
+    assert.equal(lines.length, 3)
+  })
+
+  it('needs no fields, and repeats neither process nor host', () => {
+    const { log, last } = recorded()
+    log.info('listening')
+    assert.deepEqual(Object.keys(last()).sort(), ['event', 'level', 'time'])
+  })
+
+  it('is written from the configured level on', () => {
+    for (const [level, count] of [
+      ['trace', 3],
+      ['info', 3],
+      ['warn', 2],
+      ['error', 1],
+      ['fatal', 0],
+      ['silent', 0],
+    ] as const) {
+      const { log, lines } = recorded(level)
+      log.info('a')
+      log.warn('b')
+      log.error('c')
+      assert.equal(lines.length, count, level)
+    }
+  })
+
+  it('stays one line of printable characters whatever a field or the event holds', () => {
+    for (const hostile of HOSTILE) {
+      for (const text of [hostile, `before${hostile}after`, hostile.repeat(50)]) {
+        const { log, lines, last } = recorded()
+        log.warn(text, { detail: text, address: text })
+        assert.equal(lines.length, 1)
+        const line = lines[0] ?? ''
+        assert.match(line, /^\{[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*\}\n$/, JSON.stringify(text))
+        assert.equal(line.isWellFormed(), true)
+        assert.equal(last().detail, text)
+        assert.equal(last().event, text)
+        assert.equal(last().level, 'warn')
+      }
+    }
+  })
+
+  it('keeps letters of every script as they are', () => {
+    const { log, lines } = recorded()
+    log.info('ñandu', { detail: 'Zoë 🦊 €' })
+    assert.ok(lines[0]?.includes('ñandu'))
+    assert.ok(lines[0]?.includes('Zoë 🦊 €'))
+  })
+})
+
+describe('Standard output', () => {
+  it('has every line in order even when the process is killed right after', () => {
+    const program = `
+      import { pinoLog } from ${JSON.stringify(MODULE)}
+      const log = pinoLog({ level: 'info' })
+      for (let count = 1; count <= 500; count++) log.info('line', { status: count, detail: 'x'.repeat(100) })
+      process.kill(process.pid, 'SIGKILL')
+    `
+    const { stdout, signal } = spawnSync(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '--eval', program],
+      { encoding: 'utf8', maxBuffer: 10_000_000 },
+    )
+    assert.equal(signal, 'SIGKILL')
+    const numbers = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).status]))
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: 500 }, (_, index) => index + 1),
+    )
+  })
+})

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { describe, it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import { checkServer } from '../../../src/adapters/postgres/check-server.ts'
+import { knownMigrations, migrate, pendingMigrations } from '../../../src/adapters/postgres/migrations.ts'
+import { openPool } from '../../../src/adapters/postgres/pool.ts'
+import { postgresReadiness } from '../../../src/adapters/postgres/readiness.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { rounds } from '../../support/rounds.ts'
+
+const APPLIED = 'select name from public.latchkey_migrations order by id'
+
+describe('migrations', () => {
+  it('are all applied to an empty database, and none the second time', async (t) => {
+    const database = await emptyDatabase(t)
+    const known = await knownMigrations()
+    assert.ok(known.length > 0)
+    assert.deepEqual(await pendingMigrations(database), known)
+    assert.deepEqual(await migrate(database), known)
+    assert.deepEqual(await pendingMigrations(database), [])
+    assert.deepEqual(await migrate(database), [])
+  })
+
+  it('row H11: are applied once when five start at the same time', async (t) => {
+    const count = rounds('H11', 3)
+    for (let round = 0; round < count; round += 1) {
+      const database = await emptyDatabase(t)
+      const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(database)))
+      await appliedOnce(database, applied)
+    }
+    t.diagnostic(`H11: ${count} rounds of 5 at once, each migration applied once`)
+  })
+
+  it('row H11: are applied once by five processes, which print nothing else', async (t) => {
+    const count = rounds('H11_PROCESSES', 1)
+    const path = new URL('../../../src/adapters/postgres/migrations.ts', import.meta.url).href
+    const code = `import { migrate } from '${path}'; console.log(JSON.stringify(await migrate({ url: process.env.URL })))`
+    for (let round = 0; round < count; round += 1) {
+      const database = await emptyDatabase(t)
+      const outputs = await Promise.all(
+        Array.from({ length: 5 }, () =>
+          promisify(execFile)(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+            env: { ...process.env, URL: database.url },
+          }),
+        ),
+      )
+      for (const { stderr } of outputs) assert.equal(stderr, '')
+      await appliedOnce(
+        database,
+        outputs.map(({ stdout }) => JSON.parse(stdout)),
+      )
+    }
+    t.diagnostic(`H11: ${count} rounds of 5 processes, each migration applied once`)
+  })
+
+  it('refuse a schema that is newer than the code, in one sentence', async (t) => {
+    const database = await emptyDatabase(t)
+    await migrate(database)
+    await addFutureMigration(database)
+    const refusal = {
+      name: 'DatabaseRefused',
+      message: "The database's schema is newer than this version of Latchkey: it has 9999_future.",
+    }
+    await assert.rejects(migrate(database), refusal)
+    await assert.rejects(pendingMigrations(database), refusal)
+  })
+
+  it('leave one line when the database cannot be reached', async () => {
+    await assert.rejects(migrate({ url: 'postgres://x:secret@127.0.0.1:1/x' }), (error: Error) => {
+      assert.equal(error.name, 'DatabaseUnreachable')
+      assert.match(
+        error.message,
+        /^The database at 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED[^\n]*\.$/,
+      )
+      assert.doesNotMatch(error.message, /secret/)
+      return true
+    })
+  })
+})
+
+describe('readiness', () => {
+  it('needs a database that answers and every migration, and no less than the code knows', async (t) => {
+    const database = await emptyDatabase(t)
+    const pool = openPool({ url: database.url, max: 2, prepared: true, onEvent: () => {} })
+    const readiness = postgresReadiness(pool)
+    assert.equal(await readiness.ready(1000), false)
+    await migrate(database)
+    assert.equal(await readiness.ready(1000), true)
+    await addFutureMigration(database)
+    assert.equal(await readiness.ready(1000), true)
+    await database.sql("delete from public.latchkey_migrations where name <> '9999_future'")
+    assert.equal(await readiness.ready(1000), false)
+    await pool.close()
+    assert.equal(await readiness.ready(1000), false)
+  })
+})
+
+describe('row H10: a server', () => {
+  it('is accepted as it should be', async (t) => {
+    assert.deepEqual(await checkServer(await emptyDatabase(t)), [])
+  })
+
+  it('is refused when it answers commits before they are safe', async (t) => {
+    const database = await emptyDatabase(t)
+    await database.sql(`alter database ${nameOf(database)} set synchronous_commit = off`)
+    await assert.rejects(checkServer(database), {
+      name: 'DatabaseRefused',
+      message: /synchronous_commit is off/,
+    })
+  })
+
+  it('is refused when it is too old, not in UTF-8, or does not write to disk', async (t) => {
+    const database = await emptyDatabase(t)
+    // What a session reads instead of the settings that cannot be changed here.
+    await database.sql('create schema fake')
+    await database.sql(`alter database ${nameOf(database)} set search_path = fake, pg_catalog, public`)
+    for (const [setting, value, message] of [
+      ['server_version_num', '120022', 'PostgreSQL 12 is too old: 13 or newer is needed.'],
+      ['server_encoding', 'SQL_ASCII', "The database's encoding is SQL_ASCII: UTF8 is needed."],
+      ['fsync', 'off', 'The setting fsync is off: a crash would bring revoked tokens back. Set it to on.'],
+    ] as const) {
+      await database.sql(`
+        create or replace function fake.current_setting(name text) returns text language sql
+        as $$ select case name when '${setting}' then '${value}' else pg_catalog.current_setting(name) end $$`)
+      const [role] = await database.sql('select rolsuper from pg_roles where rolname = current_user')
+      if (setting === 'fsync' && !role?.rolsuper) {
+        assert.equal((await checkServer(database)).length, 1)
+      } else {
+        await assert.rejects(checkServer(database), { name: 'DatabaseRefused', message })
+      }
+    }
+  })
+})
+
+async function emptyDatabase(t: TestContext): Promise<TestDatabase> {
+  const database = await createTestDatabase({ migrated: false })
+  t.after(() => database.drop())
+  return database
+}
+
+async function appliedOnce(database: TestDatabase, applied: readonly (readonly string[])[]): Promise<void> {
+  const known = await knownMigrations()
+  assert.deepEqual(applied.flat(), known)
+  assert.deepEqual(
+    (await database.sql(APPLIED)).map(({ name }) => name),
+    known,
+  )
+}
+
+async function addFutureMigration(database: TestDatabase): Promise<void> {
+  await database.sql("insert into public.latchkey_migrations (name, run_on) values ('9999_future', now())")
+}
+
+function nameOf(database: TestDatabase): string {
+  return new URL(database.url).pathname.slice(1)
+}

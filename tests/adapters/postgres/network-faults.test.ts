@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens.ts'
+import { type DatabasePool, openPool } from '../../../src/adapters/postgres/pool.ts'
+import { PromptClient } from '../../../src/adapters/postgres/prompt-client.ts'
+import { Unavailable } from '../../../src/domain/errors.ts'
+import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
+import { login, storedCustomer, unrevoked } from '../../support/stores.ts'
+import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
+
+const MAX = 4
+const ONE = { name: 'test_one', text: 'select 1 as one' }
+
+describe('when the network fails, the pool', () => {
+  let stores: PostgresStores
+  let proxy: TcpProxy
+  let pool: DatabasePool
+  before(async () => {
+    stores = await openPostgresStores()
+    proxy = await openTcpProxy(stores.database.url)
+    pool = open(proxy.url)
+  })
+  after(async () => {
+    await pool.close()
+    await proxy.close()
+    await stores.close()
+  })
+
+  it('refuses in time and holds its size while the server is frozen, and heals', async () => {
+    await Promise.all(Array.from({ length: 20 }, () => one(pool)))
+    proxy.freeze()
+    for (let wave = 0; wave < 5; wave += 1) {
+      const calls = Array.from({ length: 20 }, () => refusedAfterMs(one(pool, 250)))
+      for (const tookMs of await Promise.all(calls)) {
+        assert.ok(tookMs >= 245 && tookMs < 400, `it took ${tookMs} ms`)
+        assert.ok(pool.size() <= MAX)
+      }
+      assert.ok(proxy.connections() <= 2 * MAX, `${proxy.connections()} sockets`)
+    }
+    proxy.thaw()
+    const thawedMs = performance.now()
+    while (!(await one(pool).then(Boolean, () => false))) await sleep(20)
+    assert.ok(performance.now() - thawedMs < 2000)
+    await Promise.all(Array.from({ length: 20 }, () => one(pool)))
+  })
+
+  it('closes a socket although the frozen server says no goodbye', async () => {
+    for (const isBusy of [false, true]) {
+      const client = new PromptClient({ connectionString: proxy.url })
+      client.on('error', () => {})
+      await client.connect()
+      proxy.freeze()
+      const query = isBusy ? client.query('select 1').catch(() => {}) : null
+      const beganMs = performance.now()
+      await client.end()
+      await query
+      assert.ok(performance.now() - beganMs < 500)
+      proxy.thaw()
+    }
+  })
+
+  it('says Unavailable when the reply to a commit is lost, although the commit counts', async () => {
+    const cutter = await openTcpProxy(stores.database.url)
+    const own = open(cutter.url)
+    const customer = await storedCustomer(stores)
+    const lossy = { ...stores, loginTokens: postgresLoginTokens(own) }
+    const earlier = await login(lossy, customer)
+    cutter.cutAfterSending('commit\u0000')
+    await assert.rejects(login(lossy, customer), Unavailable)
+    const live = await unrevoked(stores, customer.id)
+    assert.equal(live.length, 1)
+    assert.notEqual(live[0]?.id, earlier.token.id)
+    await own.close()
+    await cutter.close()
+  })
+
+  it('refuses in time when nothing answers at the address, and leaks no socket', async () => {
+    const sockets = new Set<Socket>()
+    const blackHole = createServer((socket) => {
+      sockets.add(socket)
+      socket.resume()
+      socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+    })
+    blackHole.listen(0, '127.0.0.1')
+    await once(blackHole, 'listening')
+    const own = open(`postgres://x@127.0.0.1:${(blackHole.address() as AddressInfo).port}/x`)
+    for (let wave = 0; wave < 3; wave += 1) {
+      const calls = Array.from({ length: 20 }, () => refusedAfterMs(one(own, 300)))
+      for (const tookMs of await Promise.all(calls)) assert.ok(tookMs < 450, `it took ${tookMs} ms`)
+      assert.ok(own.size() <= MAX && sockets.size <= MAX)
+    }
+    await sleep(1300)
+    assert.deepEqual([own.size(), sockets.size], [0, 0])
+    await own.close()
+    blackHole.close()
+  })
+
+  it('says Unavailable when nobody listens or the password is wrong', async () => {
+    const unused = createServer().listen(0, '127.0.0.1')
+    await once(unused, 'listening')
+    const { port } = unused.address() as AddressInfo
+    unused.close()
+    await once(unused, 'close')
+    const nobody = open(`postgres://x@127.0.0.1:${port}/x`)
+    await assert.rejects(one(nobody), (error) => error instanceof Unavailable && error.cause instanceof Error)
+    await nobody.close()
+
+    const url = new URL(stores.database.url)
+    url.username = 'no_such_role'
+    const stranger = open(url.href)
+    await assert.rejects(one(stranger), Unavailable)
+    await stranger.close()
+  })
+})
+
+function open(url: string): DatabasePool {
+  return openPool({ url, max: MAX, prepared: true, onEvent: () => {} })
+}
+
+function one(pool: DatabasePool, waitMs = 1000): Promise<unknown> {
+  return pool.run(waitMs, async (session) => (await session.query(ONE, [])).rows[0]?.one)
+}
+
+async function refusedAfterMs(running: Promise<unknown>): Promise<number> {
+  const beganMs = performance.now()
+  await assert.rejects(running, Unavailable)
+  return performance.now() - beganMs
+}

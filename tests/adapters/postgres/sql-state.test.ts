@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { isReadOnly, judge, sqlStateOf } from '../../../src/adapters/postgres/sql-state.ts'
+
+describe('an error of the database', () => {
+  const cases: readonly [states: string, isBug: boolean, isConnectionLost: boolean][] = [
+    ['42P01 42601 22P02 22003 23505 23503 25P02', true, false],
+    ['40001 40P01 55P03 57014 53300 53200 53100 28P01 3D000 58030 XX000 22021', false, false],
+    ['08006 08P01 57P01 57P02 57P03 57P05 25006 25P03 26000 42P05 0A000', false, true],
+  ]
+  for (const [states, isBug, isConnectionLost] of cases) {
+    for (const state of states.split(' ')) {
+      it(`${state} is ${isBug ? 'a bug' : 'no bug'} and ${isConnectionLost ? 'ends' : 'keeps'} the connection`, () => {
+        assert.deepEqual(judge(serverError(state)), { isBug, isConnectionLost })
+      })
+    }
+  }
+
+  it('is of the network when it has no state, although a code may look like one', () => {
+    const lost = { isBug: false, isConnectionLost: true }
+    assert.deepEqual(judge(new Error('Connection terminated unexpectedly')), lost)
+    assert.deepEqual(judge(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })), lost)
+    assert.deepEqual(judge(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })), lost)
+  })
+
+  it('is a bug when it is a mistake of our own', () => {
+    assert.deepEqual(judge(new TypeError('x is not a function')), { isBug: true, isConnectionLost: false })
+  })
+
+  it('has a state only where the server sent one', () => {
+    assert.equal(sqlStateOf(serverError('25006')), '25006')
+    for (const error of [new Error('x'), 'x', null, serverError('lower')])
+      assert.equal(sqlStateOf(error), null)
+    assert.equal(isReadOnly(serverError('25006')), true)
+    assert.equal(isReadOnly(serverError('42601')), false)
+  })
+})
+
+function serverError(code: string): Error {
+  return Object.assign(new Error('from the server'), { severity: 'ERROR', code })
+}

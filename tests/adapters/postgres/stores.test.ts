@@ -1,0 +1,13 @@
+import { after, before } from 'node:test'
+import { customersContract } from '../../contracts/customers.ts'
+import { loginTokensContract } from '../../contracts/login-tokens.ts'
+import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
+
+let stores: PostgresStores
+before(async () => {
+  stores = await openPostgresStores()
+})
+after(() => stores.close())
+
+customersContract('PostgreSQL', () => stores.fresh())
+loginTokensContract('PostgreSQL', () => stores.fresh())

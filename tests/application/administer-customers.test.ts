@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Customers } from '../../src/application/ports.ts'
+import { InvalidCredentials, InvalidToken, Unavailable, ValidationFailed } from '../../src/domain/errors.ts'
+import { type Core, memoryCore, unreachable } from '../support/core.ts'
+import { hashOf } from '../support/fakes.ts'
+
+const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
+const WHOLE = 'Must be a whole bcrypt hash.'
+const CONTROL = 'Must not contain control characters.'
+
+const refused = (field: string, sentence: string) => (error: unknown) => {
+  assert.ok(error instanceof ValidationFailed)
+  assert.deepEqual(error.errors, { [field]: [sentence] })
+  return true
+}
+const add = (core: Core, different: Partial<Parameters<Core['customers']['add']>[0]> = {}) =>
+  core.customers.add({ email: 'ana@example.com', name: null, password: null, ...different }, core.patience())
+const storedHash = async (core: Core, email: string) =>
+  (await core.ports.customers.findByEmail(email, 1000))?.passwordHash
+
+describe('Adding a customer', () => {
+  it('stores the e-mail trimmed and otherwise as given, with an id and a time of its own', async () => {
+    const core = memoryCore()
+    const customer = await add(core, { email: ' Ana@Example.com\n', name: 'Ana 🦊' })
+    assert.ok(customer)
+    assert.deepEqual(customer, {
+      id: customer.id,
+      email: 'Ana@Example.com',
+      name: 'Ana 🦊',
+      createdAtMs: core.clock.nowMs(),
+      disabledAtMs: null,
+    })
+    assert.deepEqual(await core.customers.find('ana@example.COM', core.patience()), customer)
+  })
+
+  it('stores the hash of a password, a whole hash as it is, or neither', async () => {
+    const core = memoryCore()
+    for (const [email, password, expected] of [
+      ['a@example.com', { password: 'password' }, hashOf('password')],
+      ['b@example.com', { passwordHash: HASH }, HASH],
+      ['c@example.com', null, null],
+    ] as const) {
+      await add(core, { email, password })
+      assert.equal(await storedHash(core, email), expected)
+    }
+  })
+
+  it('answers null when the e-mail is taken in any ASCII case, and changes nothing', async () => {
+    const core = memoryCore()
+    await add(core, { email: 'Ana@example.com', password: { passwordHash: HASH } })
+    assert.equal(await add(core, { email: ' ANA@EXAMPLE.COM', password: { password: 'password' } }), null)
+    assert.equal(core.store.customers.size, 1)
+    assert.equal(await storedHash(core, 'ana@example.com'), HASH)
+  })
+
+  for (const [what, input, field, sentence] of [
+    ['an e-mail of blanks', { email: ' \t ' }, 'email', 'Must have 1 to 254 characters.'],
+    ['too long an e-mail', { email: 'a'.repeat(255) }, 'email', 'Must have 1 to 254 characters.'],
+    ['an e-mail with a control character', { email: 'a\u0000b' }, 'email', CONTROL],
+    ['an ill-formed e-mail', { email: 'a\ud83e' }, 'email', 'Must be well-formed text.'],
+    ['too long a name', { name: '🦊'.repeat(201) }, 'name', 'Must have at most 200 characters.'],
+    ['an ill-formed name', { name: '\udd8a' }, 'name', 'Must be well-formed text.'],
+    ['a line break in the name', { name: 'Ana\n' }, 'name', CONTROL],
+    ['DEL in the name', { name: 'Ana\u007f' }, 'name', CONTROL],
+    ['C1 in the name', { name: '\u009b31mAna' }, 'name', CONTROL],
+    [
+      'a short password',
+      { password: { password: '1234567' } },
+      'password',
+      'Must have at least 8 characters.',
+    ],
+    [
+      'a long password',
+      { password: { password: 'p'.repeat(73) } },
+      'password',
+      'Must have at most 72 bytes.',
+    ],
+    ['NUL in the password', { password: { password: 'pass\0word' } }, 'password', 'Must not contain NUL.'],
+    [
+      'a hash as password',
+      { password: { password: HASH } },
+      'password',
+      'Must be a password, not the hash of one.',
+    ],
+    ['a padded hash', { password: { passwordHash: `${HASH} ` } }, 'password_hash', WHOLE],
+    ['clear text as hash', { password: { passwordHash: 'password' } }, 'password_hash', WHOLE],
+    ['an empty hash', { password: { passwordHash: '' } }, 'password_hash', WHOLE],
+  ] as const) {
+    it(`is refused with ${what}, before the store is asked`, async () => {
+      const { port, calls } = unreachable<Customers>(new Unavailable())
+      const core = memoryCore(() => ({ customers: port }))
+      await assert.rejects(add(core, input), refused(field, sentence))
+      assert.deepEqual(calls, [])
+    })
+  }
+
+  it('takes a name of 200 code points, and an empty one', async () => {
+    const core = memoryCore()
+    assert.ok(await add(core, { email: 'a', name: '🦊'.repeat(200) }))
+    assert.ok(await add(core, { email: 'b', name: '' }))
+  })
+
+  it('announces nothing: what is new was never kept', async () => {
+    const core = memoryCore()
+    await add(core)
+    assert.deepEqual(core.announced, [])
+  })
+})
+
+describe('Finding a customer', () => {
+  it('answers null for an e-mail that nobody has, and never the hash', async () => {
+    const core = memoryCore()
+    await add(core, { password: { passwordHash: HASH } })
+    assert.equal(await core.customers.find('bea@example.com', core.patience()), null)
+    const found = await core.customers.find('ana@example.com', core.patience())
+    assert.ok(!JSON.stringify(found).includes(HASH))
+  })
+})
+
+describe('Setting a password', () => {
+  it('ends the old one, revokes every token and answers how many', async () => {
+    const core = memoryCore()
+    const customer = await core.customer()
+    const bot = await core.token(customer, { name: 'bot' })
+    const { secret } = await core.login({ email: customer.email, password: 'right' }, core.patience())
+    assert.equal(await core.customers.setPassword(customer.id, { password: 'new word' }, core.patience()), 2)
+    for (const old of [bot.secret, secret]) {
+      await assert.rejects(core.authenticate(old, core.patience()), InvalidToken)
+    }
+    const login = (password: string) => core.login({ email: customer.email, password }, core.patience())
+    await assert.rejects(login('right'), InvalidCredentials)
+    await login('new word')
+    assert.equal(await core.customers.setPassword(customer.id, { passwordHash: HASH }, core.patience()), 1)
+    assert.equal(await storedHash(core, customer.email), HASH)
+  })
+
+  it('is refused, and changes and announces nothing, with what may not be stored', async () => {
+    const core = memoryCore()
+    const { id, email } = await core.customer()
+    const set = (password: Parameters<Core['customers']['setPassword']>[1]) =>
+      core.customers.setPassword(id, password, core.patience())
+    const long = 'Must have at most 72 bytes.'
+    await assert.rejects(set({ password: '€'.repeat(25) }), refused('password', long))
+    await assert.rejects(set({ passwordHash: `${HASH}\r` }), refused('password_hash', WHOLE))
+    assert.equal(await storedHash(core, email), hashOf('right'))
+    assert.deepEqual(core.announced, [])
+  })
+})
+
+describe('Disabling, enabling and deleting a customer', () => {
+  it('a disable ends tokens and logins, and an enable gives back the logins alone', async () => {
+    const core = memoryCore()
+    const { id, email } = await core.customer()
+    const { secret } = await core.login({ email, password: 'right' }, core.patience())
+    assert.equal(await core.customers.disable(id, core.patience()), 1)
+    await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+    await assert.rejects(core.login({ email, password: 'right' }, core.patience()), InvalidCredentials)
+    assert.equal((await core.customers.find(email, core.patience()))?.disabledAtMs, core.clock.nowMs())
+
+    assert.equal(await core.customers.enable(id, core.patience()), true)
+    await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+    await core.login({ email, password: 'right' }, core.patience())
+  })
+
+  it('a delete leaves nothing of the customer', async () => {
+    const core = memoryCore()
+    const customer = await core.customer()
+    await core.token(customer)
+    assert.equal(await core.customers.delete(customer.id, core.patience()), true)
+    assert.equal(core.store.customers.size + core.store.tokens.size, 0)
+  })
+
+  it('says so when there is no such customer', async () => {
+    const { customers, patience } = memoryCore()
+    assert.equal(await customers.setPassword('x', { passwordHash: HASH }, patience()), null)
+    assert.equal(await customers.disable('x', patience()), null)
+    assert.equal(await customers.enable('x', patience()), false)
+    assert.equal(await customers.delete('x', patience()), false)
+  })
+})
+
+describe('A change that ends tokens', () => {
+  const changes = {
+    setPassword: (core: Core, id: string) =>
+      core.customers.setPassword(id, { passwordHash: HASH }, core.patience()),
+    disable: (core: Core, id: string) => core.customers.disable(id, core.patience()),
+    delete: (core: Core, id: string) => core.customers.delete(id, core.patience()),
+  }
+
+  for (const [name, change] of Object.entries(changes)) {
+    it(`is announced for its customer after the commit and before it is acknowledged: ${name}`, async () => {
+      const core = memoryCore()
+      const customer = await core.customer()
+      const { token } = await core.token(customer)
+      const liveWhenTold: boolean[] = []
+      core.ports.invalidations.subscribe(() => {
+        liveWhenTold.push(
+          [...core.store.tokens.values()].some(
+            ({ id, revokedAtMs }) => id === token.id && revokedAtMs === null,
+          ),
+        )
+      })
+      await change(core, customer.id)
+      assert.deepEqual(core.announced, [{ kind: 'customer', customerId: customer.id }])
+      assert.deepEqual(liveWhenTold, [false])
+    })
+
+    it(`is not acknowledged before every instance obeys: ${name}`, async () => {
+      let obeyed: () => void = () => {}
+      const core = memoryCore(() => ({
+        invalidations: {
+          subscribe() {},
+          announce: () =>
+            new Promise((resolve) => {
+              obeyed = resolve
+            }),
+        },
+      }))
+      let acknowledged = false
+      const { id } = await core.customer()
+      const running = change(core, id).then(() => {
+        acknowledged = true
+      })
+      await new Promise((resolve) => setImmediate(resolve))
+      assert.equal(acknowledged, false)
+      obeyed()
+      await running
+    })
+
+    it(`is announced as well when its outcome is unknown, and the error passed on: ${name}`, async () => {
+      const failure = new Unavailable()
+      const { port, calls } = unreachable<Customers>(failure)
+      const core = memoryCore(() => ({ customers: port }))
+      await assert.rejects(change(core, 'c1'), failure)
+      assert.equal(calls.length, 1)
+      assert.deepEqual(core.announced, [{ kind: 'customer', customerId: 'c1' }])
+    })
+  }
+
+  it('is none where a customer is enabled', async () => {
+    const core = memoryCore()
+    const { id } = await core.customer({ disabledAtMs: 1 })
+    await core.customers.enable(id, core.patience())
+    assert.deepEqual(core.announced, [])
+  })
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { authorise } from '../../src/application/authenticate.ts'
+import type { LoginTokens } from '../../src/application/ports.ts'
+import { InsufficientScope, InvalidToken, Unavailable } from '../../src/domain/errors.ts'
+import { aCustomer, aLoginToken } from '../support/builders.ts'
+import { anUnknownSecret, memoryCore, unreachable } from '../support/core.ts'
+
+describe('Authentication', () => {
+  it('answers whose token was presented, with its digest', async () => {
+    const core = memoryCore()
+    const customer = await core.customer()
+    const { secret, token } = await core.token(customer)
+    const digest = core.ports.secrets.digestOf(secret)
+    assert.deepEqual(await core.authenticate(secret, core.patience()), { token, customer, digest })
+  })
+
+  it('accepts a token until the millisecond before its expiry and refuses it from there on', async () => {
+    const core = memoryCore()
+    const { secret } = await core.token(await core.customer(), { expiresAtMs: core.clock.nowMs() + 300 })
+    core.clock.advance(299)
+    await core.authenticate(secret, core.patience())
+    for (const ms of [1, 1, 1_000_000]) {
+      core.clock.advance(ms)
+      await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+    }
+  })
+
+  it('compares the expiry when the store has answered, not when it was asked', async () => {
+    const core = memoryCore(({ loginTokens }) => ({
+      loginTokens: {
+        ...loginTokens,
+        async findByDigest(digest, waitMs) {
+          core.clock.advance(1)
+          return loginTokens.findByDigest(digest, waitMs)
+        },
+      },
+    }))
+    const { secret } = await core.token(await core.customer(), { expiresAtMs: core.clock.nowMs() + 1 })
+    await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+  })
+
+  it('refuses what is revoked, of a disabled or deleted customer, or of nobody, all alike', async () => {
+    const core = memoryCore()
+    const revoked = await core.token(await core.customer(), { revokedAtMs: 1 })
+    const disabled = await core.customer()
+    const { secret: ofDisabled } = await core.token(disabled)
+    await core.ports.customers.disable(disabled.id, 1, 1000)
+    const deleted = await core.customer()
+    const { secret: ofDeleted } = await core.token(deleted)
+    await core.ports.customers.delete(deleted.id, 1000)
+    const messages = new Set<string>()
+    for (const presented of [revoked.secret, ofDisabled, ofDeleted, anUnknownSecret(), 'nonsense', '']) {
+      await assert.rejects(core.authenticate(presented, core.patience()), (error: Error) => {
+        assert.ok(error instanceof InvalidToken)
+        messages.add(error.message)
+        return true
+      })
+    }
+    assert.equal(messages.size, 1)
+  })
+
+  it('refuses a token of a disabled customer even when the token itself was left active', async () => {
+    const owned = { token: aLoginToken({ customerId: 'x' }), customer: aCustomer({ disabledAtMs: 1 }) }
+    const core = memoryCore(({ loginTokens }) => ({
+      loginTokens: { ...loginTokens, findByDigest: async () => owned },
+    }))
+    await assert.rejects(core.authenticate(anUnknownSecret(), core.patience()), InvalidToken)
+  })
+
+  it('asks no store about a text that cannot be a token, not even one that is out of reach', async () => {
+    const { port, calls } = unreachable<LoginTokens>(new Unavailable())
+    const core = memoryCore(() => ({ loginTokens: port }))
+    const good = anUnknownSecret()
+    for (const presented of ['', 'lk_', `${good}x`, good.slice(0, -1), good.toUpperCase(), `"${good}"`]) {
+      await assert.rejects(core.authenticate(presented, core.patience()), InvalidToken)
+    }
+    assert.deepEqual(calls, [])
+  })
+
+  it('is unavailable, not refused, when the store is', async () => {
+    const { port, calls } = unreachable<LoginTokens>(new Unavailable())
+    const core = memoryCore(() => ({ loginTokens: port }))
+    await assert.rejects(core.authenticate(anUnknownSecret(), core.patience()), Unavailable)
+    assert.deepEqual(calls, ['findByDigest'])
+  })
+})
+
+describe('Authorisation', () => {
+  const caller = (abilities: readonly string[]) => ({
+    token: aLoginToken({ customerId: 'x', abilities }),
+    customer: aCustomer(),
+  })
+
+  it('passes when every required ability is covered, or none is required', () => {
+    authorise(caller(['*']), ['orders:read', 'orders:write'])
+    authorise(caller(['orders:*']), ['orders:read', 'orders:write'])
+    authorise(caller([]), [])
+  })
+
+  it('refuses when one is not, and names all that are required', () => {
+    for (const abilities of [[], ['orders:read'], ['Orders:*'], ['orders']]) {
+      assert.throws(
+        () => authorise(caller(abilities), ['orders:read', 'orders:write']),
+        (error: unknown) => {
+          assert.ok(error instanceof InsufficientScope)
+          assert.deepEqual(error.required, ['orders:read', 'orders:write'])
+          return true
+        },
+      )
+    }
+  })
+})

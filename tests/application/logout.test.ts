@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { LoginTokens } from '../../src/application/ports.ts'
+import { InvalidToken, LoginTokenRequired, Unavailable } from '../../src/domain/errors.ts'
+import { memoryCore, unreachable } from '../support/core.ts'
+
+describe('A logout', () => {
+  it('revokes the caller’s token at its moment, and nothing else', async () => {
+    const core = memoryCore()
+    const customer = await core.customer()
+    const bot = await core.token(customer, { name: 'bot' })
+    const stranger = await core.token(await core.customer())
+    const { secret } = await core.token(customer)
+    const caller = await core.authenticate(secret, core.patience())
+    core.clock.advance(7)
+    await core.logout(caller, core.patience())
+    assert.equal(core.store.tokens.get(caller.digest)?.revokedAtMs, core.clock.nowMs())
+    await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+    for (const other of [bot, stranger]) await core.authenticate(other.secret, core.patience())
+  })
+
+  it('with a named token is refused and asks no store', async () => {
+    const { port, calls } = unreachable<LoginTokens>(new Unavailable())
+    const core = memoryCore(() => ({ loginTokens: port }))
+    const other = memoryCore()
+    for (const name of ['bot', 'Login', 'login ', '']) {
+      const { secret } = await other.token(await other.customer(), { name })
+      const caller = await other.authenticate(secret, other.patience())
+      await assert.rejects(core.logout(caller, core.patience()), LoginTokenRequired)
+    }
+    assert.deepEqual(calls, [])
+  })
+
+  it('of a token that somebody else revoked first says that the token is not valid', async () => {
+    const core = memoryCore()
+    const { secret } = await core.token(await core.customer())
+    const caller = await core.authenticate(secret, core.patience())
+    await core.logout(caller, core.patience())
+    const revokedAtMs = core.store.tokens.get(caller.digest)?.revokedAtMs
+    core.clock.advance(5)
+    await assert.rejects(core.logout(caller, core.patience()), InvalidToken)
+    assert.equal(core.store.tokens.get(caller.digest)?.revokedAtMs, revokedAtMs)
+  })
+
+  it('is unavailable when its outcome is unknown', async () => {
+    const core = memoryCore(({ loginTokens }) => ({
+      loginTokens: {
+        ...loginTokens,
+        async revoke(token, atMs, waitMs) {
+          await loginTokens.revoke(token, atMs, waitMs)
+          throw new Unavailable()
+        },
+      },
+    }))
+    const { secret } = await core.token(await core.customer())
+    const caller = await core.authenticate(secret, core.patience())
+    await assert.rejects(core.logout(caller, core.patience()), Unavailable)
+    await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+  })
+})

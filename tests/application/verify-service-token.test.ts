@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { Customers, LoginTokens } from '../../src/application/ports.ts'
+import { InvalidServiceToken, InvalidToken, Unavailable } from '../../src/domain/errors.ts'
+import { memoryCore, SERVICE, unreachable } from '../support/core.ts'
+
+it('A configured service token is answered by its name, without a store', () => {
+  const { port, calls } = unreachable<Customers & LoginTokens>(new Unavailable())
+  const core = memoryCore(() => ({ customers: port, loginTokens: port }))
+  assert.equal(core.verifyServiceToken(SERVICE.secret), 'monitor')
+  assert.deepEqual(calls, [])
+})
+
+it('Anything else is refused, and nothing at all too', () => {
+  const { verifyServiceToken } = memoryCore()
+  const { name, secret } = SERVICE
+  for (const presented of [
+    null,
+    '',
+    name,
+    `${secret}x`,
+    secret.slice(1),
+    secret.toLowerCase(),
+    ` ${secret}`,
+  ]) {
+    assert.throws(() => verifyServiceToken(presented), InvalidServiceToken)
+  }
+})
+
+it('A service token is no customer’s, and a customer’s token no service’s', async () => {
+  const core = memoryCore()
+  const { secret } = await core.token(await core.customer())
+  await core.authenticate(secret, core.patience())
+  assert.throws(() => core.verifyServiceToken(secret), InvalidServiceToken)
+  await assert.rejects(core.authenticate(SERVICE.secret, core.patience()), InvalidToken)
+})

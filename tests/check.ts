@@ -1,0 +1,57 @@
+/** Checks everything, one heading a step, and sums up; exits 1 when a step failed: `npm run check`. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+
+interface Step {
+  readonly name: string
+  readonly command: readonly [program: string, ...args: string[]]
+}
+
+const root = join(import.meta.dirname, '..')
+const node = process.execPath
+
+const STEPS: readonly Step[] = [
+  {
+    name: 'format and lint',
+    command: [
+      node,
+      'node_modules/@biomejs/biome/bin/biome',
+      'ci',
+      '--error-on-warnings',
+      ...(process.stdout.isTTY ? [] : ['--colors=off']),
+    ],
+  },
+  { name: 'types', command: [node, 'node_modules/typescript/bin/tsc', '--noEmit', '--project', '.'] },
+  { name: 'unused code', command: [node, 'node_modules/knip/bin/knip.js'] },
+  {
+    name: 'architecture and packages',
+    command: [
+      node,
+      '--import',
+      'tsx',
+      '--test',
+      '--test-reporter=spec',
+      'tests/architecture.test.ts',
+      'tests/package.test.ts',
+    ],
+  },
+  { name: 'tests and coverage', command: [node, '--import', 'tsx', 'tests/coverage.ts'] },
+]
+
+const results = STEPS.map(({ name, command: [program, ...args] }) => {
+  print(`\n=== ${name} ===`)
+  const beganMs = performance.now()
+  const { status, error } = spawnSync(program, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+  if (error !== undefined) print(`${error}`)
+  return { name, passed: status === 0, seconds: (performance.now() - beganMs) / 1000 }
+})
+
+print('\n=== summary ===')
+for (const { name, passed, seconds } of results) {
+  print(`${passed ? 'passed' : 'FAILED'}  ${name} (${seconds.toFixed(1)} s)`)
+}
+process.exitCode = results.every(({ passed }) => passed) ? 0 : 1
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Invalidation, Invalidations } from '../../src/application/ports.ts'
+import { aDigest } from '../support/builders.ts'
+
+/** What every adapter of `Invalidations` does, checked on a fresh one for each sentence. */
+export function invalidationsContract(name: string, create: () => Promise<Invalidations>): void {
+  describe(`${name} keeps the contract of Invalidations:`, () => {
+    const kinds: readonly Invalidation[] = [
+      { kind: 'digest', digest: aDigest() },
+      { kind: 'customer', customerId: 'a0000000-0000-4000-8000-000000000001' },
+      { kind: 'everything' },
+    ]
+
+    it('every kind is obeyed as it was announced, before the announcement resolves', async () => {
+      const { subscribe, announce } = await create()
+      const obeyed: Invalidation[] = []
+      subscribe((invalidation) => obeyed.push(invalidation))
+      for (const [index, invalidation] of kinds.entries()) {
+        await announce(invalidation)
+        assert.deepEqual(obeyed, kinds.slice(0, index + 1))
+      }
+    })
+
+    it('every subscriber obeys, in the order of the announcements', async () => {
+      const { subscribe, announce } = await create()
+      const obeyed: Invalidation[][] = [[], [], []]
+      for (const list of obeyed) subscribe((invalidation) => list.push(invalidation))
+      const all = Array.from({ length: 50 }, () => ({ kind: 'digest', digest: aDigest() }) as const)
+      await Promise.all(all.map((invalidation) => announce(invalidation)))
+      for (const list of obeyed) assert.deepEqual(list, all)
+    })
+
+    it('an announcement that nobody subscribed to resolves', async () => {
+      const { announce } = await create()
+      await announce({ kind: 'everything' })
+    })
+
+    it('a subscriber hears nothing of what was announced before', async () => {
+      const { subscribe, announce } = await create()
+      await announce({ kind: 'everything' })
+      const obeyed: Invalidation[] = []
+      subscribe((invalidation) => obeyed.push(invalidation))
+      assert.deepEqual(obeyed, [])
+    })
+
+    it('two instances of it that share nothing do not hear one another', async () => {
+      const [one, other] = [await create(), await create()]
+      const obeyed: Invalidation[] = []
+      other.subscribe((invalidation) => obeyed.push(invalidation))
+      await one.announce({ kind: 'everything' })
+      assert.deepEqual(obeyed, [])
+    })
+  })
+}

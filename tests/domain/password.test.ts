@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  isWholePasswordHash,
+  newPasswordProblem,
+  presentedPasswordProblem,
+} from '../../src/domain/password.ts'
+
+const ILL_FORMED = 'Must be well-formed text.'
+const NUL = 'Must not contain NUL.'
+const SHORT = 'Must have at least 8 characters.'
+const LONG = 'Must have at most 72 bytes.'
+const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
+const TAIL = HASH.slice(7)
+
+describe('A password may be set', () => {
+  it('of 72 bytes and not of 73, however many characters these are', () => {
+    for (const [character, bytes] of [
+      ['p', 1],
+      ['\u007f', 1],
+      ['\u0080', 2],
+      ['é', 2],
+      ['\u07ff', 2],
+      ['\u0800', 3],
+      ['€', 3],
+      ['\uffff', 3],
+      ['🦊', 4],
+      ['\u{10ffff}', 4],
+    ] as const) {
+      const full = character.repeat(72 / bytes)
+      assert.equal(newPasswordProblem(full), null, character)
+      assert.equal(newPasswordProblem(full.slice(0, -character.length) + 'x'.repeat(bytes - 1)), null)
+      assert.equal(newPasswordProblem(`${full}x`), LONG, character)
+    }
+    assert.equal(newPasswordProblem('p'.repeat(71)), null)
+    assert.equal(newPasswordProblem('€'.repeat(25)), LONG)
+    assert.equal(newPasswordProblem(`${'p'.repeat(71)}é`), LONG)
+    assert.equal(newPasswordProblem(`${'p'.repeat(69)}🦊`), LONG)
+  })
+
+  it('of 8 characters and not of 7, however many units these take', () => {
+    for (const character of ['p', ' ', 'é', '🦊']) {
+      assert.equal(newPasswordProblem(character.repeat(8)), null)
+      assert.equal(newPasswordProblem(character.repeat(7)), SHORT)
+    }
+    assert.equal(newPasswordProblem(''), SHORT)
+  })
+
+  it('with any character but NUL', () => {
+    for (const password of ['\u0000password', 'pass\u0000word', 'password\u0000']) {
+      assert.equal(newPasswordProblem(password), NUL)
+    }
+    assert.equal(newPasswordProblem(' pass\r\n\u0001\u200bword '), null)
+  })
+
+  it('only as well-formed UTF-16', () => {
+    for (const password of ['\ud83epassword', 'password\udd8a', 'pass\udd8a\ud83eword']) {
+      assert.equal(newPasswordProblem(password), ILL_FORMED)
+    }
+  })
+
+  it('unless it is a hash itself', () => {
+    assert.equal(newPasswordProblem(HASH), 'Must be a password, not the hash of one.')
+    assert.equal(newPasswordProblem(HASH.slice(1)), null)
+  })
+})
+
+describe('A password may be presented', () => {
+  it('of up to 1,024 bytes, none at all included', () => {
+    for (const password of ['', 'x', ' ', 'p'.repeat(73), 'p'.repeat(1024), '🦊'.repeat(256), HASH]) {
+      assert.equal(presentedPasswordProblem(password), null)
+    }
+    const problem = 'Must have at most 1024 bytes.'
+    for (const password of ['p'.repeat(1025), `${'🦊'.repeat(256)}x`, '€'.repeat(342)]) {
+      assert.equal(presentedPasswordProblem(password), problem)
+    }
+  })
+
+  it('without NUL and well-formed', () => {
+    assert.equal(presentedPasswordProblem('ab\u0000ab'), NUL)
+    assert.equal(presentedPasswordProblem('ab\ud83e'), ILL_FORMED)
+  })
+})
+
+describe('A hash is whole', () => {
+  it('with each of the three letters and each cost from 4 to 15', () => {
+    for (const letter of ['a', 'b', 'y']) {
+      for (let cost = 0; cost <= 99; cost++) {
+        const hash = `$2${letter}$${String(cost).padStart(2, '0')}$${TAIL}`
+        assert.equal(isWholePasswordHash(hash), cost >= 4 && cost <= 15, hash.slice(0, 7))
+      }
+    }
+  })
+
+  it('with the 64 characters of its alphabet and no other', () => {
+    for (let code = 0; code <= 0xff; code++) {
+      const character = String.fromCharCode(code)
+      for (const hash of [HASH.slice(0, -1) + character, HASH.slice(0, 7) + character + HASH.slice(8)]) {
+        assert.equal(isWholePasswordHash(hash), /[./A-Za-z0-9]/.test(character), `U+${code.toString(16)}`)
+      }
+    }
+  })
+
+  for (const [what, hash] of [
+    ['nothing', ''],
+    ['a blank', ' '],
+    ['59 characters', HASH.slice(0, -1)],
+    ['61 characters', `${HASH}u`],
+    ['padding', `${HASH} `],
+    ['padding to 64', HASH.padEnd(64)],
+    ['a leading blank', ` ${HASH}`],
+    ['a carriage return', `${HASH}\r`],
+    ['a line break', `${HASH}\n`],
+    ['a line before it', `x\n${HASH}`],
+    ['a line after it', `${HASH}\nx`],
+    ['CR LF', `${HASH}\r\n`],
+    ['quotes', `"${HASH}"`],
+    ['NUL and more', `${HASH}\u0000junk`],
+    ['NUL', `${HASH}\u0000`],
+    ['a byte-order mark', `\ufeff${HASH}`],
+    ['a prefix of another scheme', `{CRYPT}${HASH}`],
+    ['$2x$', HASH.replace('$2b$', '$2x$')],
+    ['$2$', HASH.replace('$2b$', '$2$')],
+    ['$2B$', HASH.replace('$2b$', '$2B$')],
+    ['$1$', '$1$abcdefgh$Xk6GbLOSUhzAQ1ZkfVcP0.'],
+    ['an md5', '5f4dcc3b5aa765d61d8327deb882cf99'],
+    ['a SHA-256', 'a'.repeat(64)],
+    ['argon2id', '$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$RdescudvJCsgt3ub+b4dWRWJTmaaJObG'],
+    ['a cost of one digit', HASH.replace('$04$', '$4$')],
+    ['a cost of three digits', HASH.replace('$04$', '$004$')],
+    ['no last separator', HASH.replace('$04$', '$04')],
+    ['clear text', 'correct horse 9'],
+  ] as const) {
+    it(`not with ${what}`, () => assert.equal(isWholePasswordHash(hash), false))
+  }
+})

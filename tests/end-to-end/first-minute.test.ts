@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { runLatchkey, startLatchkey, startProcess, temporaryFolder } from '../support/running-process.ts'
+
+describe('the first minute on the embedded PostgreSQL', () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>
+  before(async () => {
+    folder = await temporaryFolder()
+  })
+  after(() => folder.remove())
+
+  test('a first start prints lines that work as pasted; Ctrl-C ends service and database', async (t) => {
+    const beganMs = performance.now()
+    const service = startLatchkey([], { cwd: folder.path, env: { PORT: '0' } })
+    await service.until(/Ctrl-C/)
+    t.diagnostic(`first start: ${Math.round(performance.now() - beganMs)} ms`)
+
+    const welcome = service.stderr()
+    assert.match(welcome, /Latchkey is running at http:\/\/127\.0\.0\.1:\d+\n/)
+    assert.ok(welcome.includes(join(folder.path, 'data')))
+    const lines = /( {4}TOKEN=\$\([\s\S]*?)\n\n/.exec(welcome)?.[1] ?? ''
+    const pasted = await startProcess('sh', ['-eu'], { cwd: folder.path, input: lines }).ended
+    assert.equal(pasted.stderr, '')
+    const [me, logout] = pasted.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    assert.equal(me.customer.email, 'demo@example.com')
+    assert.deepEqual(me.token.abilities, ['*'])
+    assert.deepEqual(logout, { success: true })
+
+    const password = /password {3}(\S+)/.exec(welcome)?.[1] ?? ''
+    assert.ok(password.length >= 16)
+    assert.equal(service.stdout().includes(password), false, 'the password is shown on stderr alone')
+    for (const line of service.stdout().trim().split('\n'))
+      assert.equal(typeof JSON.parse(line).event, 'string')
+
+    const stoppedMs = performance.now()
+    service.child.kill('SIGINT')
+    const { code } = await service.ended
+    t.diagnostic(`Ctrl-C to the end: ${Math.round(performance.now() - stoppedMs)} ms`)
+    assert.equal(code, 0)
+    assert.equal(existsSync(join(folder.path, 'data/postgres/postmaster.pid')), false)
+  })
+
+  test('a command alone starts the database, and stops it again', async () => {
+    const { code, stdout } = await runLatchkey(['customer', 'list'], { cwd: folder.path })
+    assert.equal(code, 0)
+    assert.match(stdout, /demo@example\.com/)
+    assert.equal(existsSync(join(folder.path, 'data/postgres/postmaster.pid')), false)
+  })
+
+  test('a later start makes no customer; commands talk to the same database while it runs', async (t) => {
+    const beganMs = performance.now()
+    const service = startLatchkey([], { cwd: folder.path, env: { PORT: '0' } })
+    await service.until(/Ctrl-C/)
+    t.diagnostic(`later start: ${Math.round(performance.now() - beganMs)} ms`)
+    assert.doesNotMatch(service.stderr(), /password|TOKEN/)
+    const url = /http:\/\/\S+/.exec(service.stderr())?.[0]
+
+    const add = await runLatchkey(
+      ['customer', 'add', 'Ana@Example.com', '--name', 'Ana', '--password-stdin'],
+      {
+        cwd: folder.path,
+        input: 'correct horse 9\n',
+      },
+    )
+    assert.equal(add.code, 0, add.stderr)
+    const login = async (password: string) => {
+      const body = JSON.stringify({ email: 'ana@example.com', password })
+      const response = await fetch(`${url}/api/login`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body,
+      })
+      return { status: response.status, body: (await response.json()) as { token: string } }
+    }
+    const { body, status } = await login('correct horse 9')
+    assert.equal(status, 200)
+    const me = () =>
+      fetch(`${url}/api/me`, { method: 'POST', headers: { Authorization: `Bearer ${body.token}` } })
+    assert.equal((await me()).status, 200)
+
+    const disable = await runLatchkey(['customer', 'disable', 'ana@example.com'], { cwd: folder.path })
+    assert.equal(disable.code, 0, disable.stderr)
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    assert.equal((await me()).status, 401, 'obeyed within a second')
+    assert.equal((await login('correct horse 9')).status, 401)
+
+    const second = await runLatchkey(['serve'], { cwd: folder.path, env: { PORT: '0' } })
+    assert.equal(second.code, 1)
+    assert.match(second.stderr, /^latchkey: .*data.*\n$/)
+
+    service.child.kill('SIGTERM')
+    assert.equal((await service.ended).code, 0)
+  })
+})
+
+test('with NODE_ENV=production the first start makes no customer', async () => {
+  const folder = await temporaryFolder()
+  try {
+    const service = startLatchkey([], { cwd: folder.path, env: { PORT: '0', NODE_ENV: 'production' } })
+    await service.until(/Ctrl-C/)
+    assert.doesNotMatch(service.stderr(), /demo|password/)
+    service.child.kill('SIGINT')
+    assert.equal((await service.ended).code, 0)
+    const { stdout } = await runLatchkey(['customer', 'list'], { cwd: folder.path })
+    assert.doesNotMatch(stdout, /demo/)
+  } finally {
+    folder.remove()
+  }
+})
+
+test('npm start passes signals on and ends with the service', async () => {
+  const folder = await temporaryFolder()
+  try {
+    const prefix = join(import.meta.dirname, '../..')
+    const npm = startProcess('npm', ['start', '--prefix', prefix], {
+      cwd: folder.path,
+      env: { PORT: '0', DATA_DIR: join(folder.path, 'data') },
+    })
+    await npm.until(/Ctrl-C/)
+    npm.child.kill('SIGTERM')
+    const { stdout } = await npm.ended
+    assert.match(stdout, /service\.stopped/)
+    assert.equal(existsSync(join(folder.path, 'data/postgres/postmaster.pid')), false)
+  } finally {
+    folder.remove()
+  }
+})
+
+test('the version is that of the package', async () => {
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
+  const { code, stdout } = await runLatchkey(['--version'], { cwd: import.meta.dirname })
+  assert.deepEqual([code, stdout], [0, `${version}\n`])
+})

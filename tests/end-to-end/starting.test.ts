@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { type Ended, runLatchkey, startLatchkey, temporaryFolder } from '../support/running-process.ts'
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+let database: TestDatabase
+let taken: Server
+before(async () => {
+  folder = await temporaryFolder()
+  database = await createTestDatabase({ migrated: false })
+  taken = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => taken.once('listening', resolve))
+})
+after(async () => {
+  taken.close()
+  await database.drop()
+  folder.remove()
+})
+
+function takenPort(): string {
+  const address = taken.address()
+  return typeof address === 'object' && address !== null ? String(address.port) : ''
+}
+
+function refusedInOneLine({ code, stdout, stderr }: Ended, pattern: RegExp): void {
+  assert.match(stderr, /^latchkey: [^\n]+\n$/)
+  assert.match(stderr, pattern)
+  assert.doesNotMatch(stderr, /\n\s+at /)
+  assert.equal(stdout, '')
+  assert.equal(code, 1)
+}
+
+describe('a start that cannot be is refused in one line and with exit code 1', () => {
+  const run = (env: Record<string, string>) =>
+    runLatchkey(['serve'], { cwd: folder.path, env: { PORT: '0', ...env } })
+
+  test('when the port is taken, before anything is made', async () => {
+    refusedInOneLine(await run({ PORT: takenPort() }), /EADDRINUSE/)
+    const { stdout } = await import('node:fs/promises').then(async ({ readdir }) => ({
+      stdout: await readdir(folder.path),
+    }))
+    assert.deepEqual(stdout, [])
+  })
+
+  test('when the address is not of this machine', async () => {
+    refusedInOneLine(await run({ HOST: '192.0.2.1' }), /EADDRNOTAVAIL/)
+  })
+
+  test('when no database answers', async () => {
+    refusedInOneLine(
+      await run({ DATABASE_URL: 'postgres://u:secret-of-mine@127.0.0.1:1/d' }),
+      /127\.0\.0\.1:1/,
+    )
+  })
+
+  test('when the database wants another password, which is not told', async () => {
+    const url = new URL(database.url)
+    url.username = 'nobody_of_this_name'
+    url.password = 'secret-of-mine'
+    const ended = await run({ DATABASE_URL: url.href })
+    refusedInOneLine(ended, /nobody_of_this_name|password|authentication/)
+    assert.doesNotMatch(ended.stderr, /secret-of-mine/)
+  })
+
+  test('when the schema is old and MIGRATE is off', async () => {
+    refusedInOneLine(
+      await run({ DATABASE_URL: database.url, MIGRATE: 'off' }),
+      /0001_customers_and_login_tokens/,
+    )
+  })
+})
+
+test('all that is wrong with the settings is told at once, within a second of work', async (t) => {
+  const env = { PORT: '70000', TOKEN_TTL: '60', HOST: '', SERVICE_TOKENS: 'a=too-short-secret' }
+  const { code, stderr, ms } = await runLatchkey(['serve'], { cwd: folder.path, env })
+  t.diagnostic(`${Math.round(ms)} ms, the start of node included`)
+  assert.equal(code, 1)
+  for (const name of Object.keys(env)) assert.match(stderr, new RegExp(`^latchkey: ${name}: `, 'm'))
+  assert.equal(stderr.trim().split('\n').length, 4)
+  assert.doesNotMatch(stderr, /too-short-secret|70000/)
+})
+
+test('H11: five instances on an empty database all come up, and one migrates', async (t) => {
+  const rounds = Number(process.env.TEST_H11_ROUNDS ?? 2)
+  for (let round = 0; round < rounds; round++) {
+    const empty = await createTestDatabase({ migrated: false })
+    const services = Array.from({ length: 5 }, () =>
+      startLatchkey([], { cwd: folder.path, env: { PORT: '0', DATABASE_URL: empty.url } }),
+    )
+    await Promise.all(services.map((service) => service.until(/service\.started/)))
+    for (const service of services) {
+      assert.doesNotMatch(service.stderr(), /demo|password/)
+      service.child.kill('SIGTERM')
+    }
+    const ended = await Promise.all(services.map((service) => service.ended))
+    assert.deepEqual(
+      ended.map(({ code }) => code),
+      [0, 0, 0, 0, 0],
+    )
+    assert.equal(ended.filter(({ stdout }) => stdout.includes('database.migrated')).length, 1)
+    await empty.drop()
+  }
+  t.diagnostic(`${rounds} rounds of 5 instances, 0 failed`)
+})
+
+test('a second signal ends the service at once', async () => {
+  const service = startLatchkey([], {
+    cwd: folder.path,
+    env: { PORT: '0', DATABASE_URL: database.url, DRAIN_DELAY: '1m' },
+  })
+  await service.until(/service\.started/)
+  service.child.kill('SIGTERM')
+  await service.until(/service\.stopping/)
+  const beganMs = performance.now()
+  service.child.kill('SIGTERM')
+  const { code, stderr } = await service.ended
+  assert.ok(performance.now() - beganMs < 1000)
+  assert.equal(code, 1)
+  assert.doesNotMatch(stderr, /\n\s+at /)
+})
+
+test('wrong usage ends with exit code 2', async () => {
+  for (const args of [['frobnicate'], ['serve', '--frobnicate'], ['customer', 'add']]) {
+    const { code, stderr } = await runLatchkey(args, { cwd: folder.path })
+    assert.equal(code, 2, args.join(' '))
+    assert.doesNotMatch(stderr, /\n\s+at /)
+  }
+})

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
+
+let app: RunningApp
+before(async () => {
+  app = await startApp()
+})
+after(() => app.close())
+
+const size = (name: string, standard: number) => Number(process.env[name] ?? standard)
+
+describe('a login token', () => {
+  test('G6: of 50 parallel logouts one succeeds, the rest find it revoked, and one row changed', async (t) => {
+    const rounds = size('TEST_G6_ROUNDS', 5)
+    const { email, id } = await app.addCustomer()
+    for (let round = 0; round < rounds; round++) {
+      const token = await app.login(email)
+      const answers = await Promise.all(Array.from({ length: 50 }, () => app.call('/api/logout', { token })))
+      const statuses = answers.map(({ status }) => status).sort()
+      assert.deepEqual(statuses, [200, ...Array(49).fill(401)])
+      assert.equal((await app.call('/api/me', { token })).status, 401)
+    }
+    const [row] = await app.database.sql<{ revoked: string }>(
+      'select count(*) as revoked from login_tokens where customer_id = $1 and revoked_at is not null',
+      [id],
+    )
+    assert.equal(row?.revoked, String(rounds))
+    t.diagnostic(`${rounds} rounds of 50 logouts: one 200 each`)
+  })
+
+  test('G7: after 64 parallel logins mixed with logouts one token at most is alive, one of those returned', async (t) => {
+    const rounds = size('TEST_G7_ROUNDS', 5)
+    const { email, id } = await app.addCustomer()
+    for (let round = 0; round < rounds; round++) {
+      const secrets: string[] = []
+      await Promise.all(
+        Array.from({ length: 64 }, async (_, i) => {
+          const secret = await app.login(email)
+          secrets.push(secret)
+          if (i % 4 === 0) await app.call('/api/logout', { token: secret })
+        }),
+      )
+      const last = await app.login(email)
+      const alive = await Promise.all(
+        [...secrets, last].map(async (token) => (await app.call('/api/me', { token })).status),
+      )
+      assert.deepEqual(alive, [...Array(64).fill(401), 200])
+      const [row] = await app.database.sql<{ alive: string }>(
+        'select count(*) as alive from login_tokens where customer_id = $1 and revoked_at is null',
+        [id],
+      )
+      assert.equal(row?.alive, '1')
+    }
+    t.diagnostic(`${rounds} rounds of 64 logins: all succeeded, one live token`)
+  })
+
+  test('G7b: a password change or a disable leaves no token that was won with the old password', async (t) => {
+    const rounds = size('TEST_G7B_ROUNDS', 20)
+    for (let round = 0; round < rounds; round++) {
+      const { email, id } = await app.addCustomer()
+      const { latchkey } = app.service
+      const body = { email, password: PASSWORD }
+      const logins = Array.from({ length: 8 }, () => app.call('/api/login', { body }))
+      await sleep(Math.random() * 8)
+      await (round % 2 === 0
+        ? latchkey.customers.disable(id, latchkey.patience())
+        : latchkey.customers.setPassword(id, { password: 'another horse 9' }, latchkey.patience()))
+      const answers = await Promise.all(logins)
+      assert.ok(answers.every(({ status }) => status === 200 || status === 401))
+      for (const { body: won } of answers.filter(({ status }) => status === 200)) {
+        assert.equal((await app.call('/api/me', { token: won.token })).status, 401)
+      }
+    }
+    t.diagnostic(`${rounds} rounds: 0 live tokens`)
+  })
+
+  test('is refused on a warm connection right after logout, and after a new login', async () => {
+    const { email } = await app.addCustomer()
+    const first = await app.login(email)
+    for (let i = 0; i < 100; i++) assert.equal((await app.call('/api/me', { token: first })).status, 200)
+    const second = await app.login(email)
+    assert.equal((await app.call('/api/me', { token: first })).status, 401)
+    assert.equal((await app.call('/api/me', { token: second })).status, 200)
+    assert.equal((await app.call('/api/logout', { token: second })).status, 200)
+    assert.equal((await app.call('/api/me', { token: second })).status, 401)
+  })
+
+  test('changed by another program is obeyed within a second', async () => {
+    const { email } = await app.addCustomer()
+    const token = await app.login(email)
+    assert.equal((await app.call('/api/me', { token })).status, 200)
+    await app.database.sql('update login_tokens set revoked_at = now() where revoked_at is null')
+    await sleep(1000)
+    assert.equal((await app.call('/api/me', { token })).status, 401)
+  })
+
+  test('F6: is accepted until the millisecond of its expiry and refused from then on, cached or not', async () => {
+    const { email, id } = await app.addCustomer()
+    const token = await app.login(email)
+    await app.database.sql(
+      `update login_tokens set expires_at = clock_timestamp() + interval '600 ms' where customer_id = $1`,
+      [id],
+    )
+    await sleep(1)
+    const [row] = await app.database.sql<{ at: Date }>(
+      'select max(expires_at) as at from login_tokens where customer_id = $1',
+      [id],
+    )
+    const expiresAtMs = row?.at.getTime() ?? 0
+    let accepted = 0
+    for (;;) {
+      const beganMs = Date.now()
+      const { status } = await app.call('/api/me', { token })
+      const endedMs = Date.now()
+      if (beganMs >= expiresAtMs) {
+        assert.equal(status, 401)
+        break
+      }
+      if (endedMs < expiresAtMs) {
+        assert.equal(status, 200)
+        accepted++
+      }
+    }
+    assert.ok(accepted > 0)
+  })
+
+  test('issued under an older prefix stays good', async () => {
+    const { email } = await app.addCustomer()
+    const token = await app.login(email)
+    const renamed = await startApp({ database: app.database, env: { TOKEN_PREFIX: 'acme' } })
+    assert.equal((await renamed.call('/api/me', { token })).status, 200)
+    assert.match(await renamed.login(email), /^acme_/)
+    await renamed.close()
+  })
+
+  test('is never stored: the database holds its SHA-256 and nothing else of it', async () => {
+    const { email } = await app.addCustomer()
+    const token = await app.login(email)
+    const rows = await app.database.sql('select * from login_tokens')
+    assert.equal(JSON.stringify(rows).includes(token), false)
+    const [row] = await app.database.sql<{ found: boolean }>(
+      `select exists (select from login_tokens where token_hash = sha256(convert_to($1, 'UTF8'))) as found`,
+      [token],
+    )
+    assert.equal(row?.found, true)
+  })
+})
+
+describe('a login', () => {
+  test('ignores the Authorization header', async () => {
+    const { email } = await app.addCustomer()
+    for (const Authorization of ['Basic Zm9vOmJhcg==', 'Bearer null', 'Bearer']) {
+      const { status } = await app.call('/api/login', {
+        body: { email, password: PASSWORD },
+        headers: { Authorization },
+      })
+      assert.equal(status, 200)
+    }
+  })
+
+  test('answers the same for every cause of a refusal', async () => {
+    const none = await app.addCustomer()
+    const damaged = await app.addCustomer()
+    const disabled = await app.addCustomer()
+    await app.database.sql('update customers set password_hash = null where id = $1', [none.id])
+    await app.database.sql(`update customers set password_hash = '$2b$04$short' where id = $1`, [damaged.id])
+    await app.service.latchkey.customers.disable(disabled.id, app.service.latchkey.patience())
+    const wrong = await app.addCustomer()
+    const bodies = [
+      { email: 'nobody@example.com', password: PASSWORD },
+      { email: wrong.email, password: 'wrong' },
+      { email: none.email, password: PASSWORD },
+      { email: damaged.email, password: PASSWORD },
+      { email: disabled.email, password: PASSWORD },
+    ]
+    const answers = await Promise.all(
+      bodies.map((body) => app.call('/api/login', { body, headers: { 'X-Request-Id': 'same' } })),
+    )
+    const seen = answers.map(({ status, headers, body }) => {
+      const list = [...headers].filter(([name]) => name !== 'date')
+      return JSON.stringify({ status, list, body })
+    })
+    assert.equal(new Set(seen).size, 1)
+    assert.equal(answers[0]?.status, 401)
+  })
+
+  test('takes a password of more than 72 bytes, as an imported hash may be of one', async () => {
+    const { id, email } = await app.addCustomer()
+    const hash = '$2y$04$abcdefghijklmnopqrstuuNt.0ah97gHY3F7JC1Z6EXmQc0bQBhIO'
+    await app.database.sql('update customers set password_hash = $2 where id = $1', [id, hash])
+    const status = async (password: string) =>
+      (await app.call('/api/login', { body: { email, password } })).status
+    assert.equal(await status('p'.repeat(100)), 200)
+    assert.equal(await status('p'.repeat(1024)), 200)
+    assert.equal(await status('p'.repeat(1025)), 422)
+  })
+})
+
+test('K1: no secret is in any line of the log', async (t) => {
+  const secrets = await app.database.sql<{ password_hash: string }>(
+    'select password_hash from customers where password_hash is not null',
+  )
+  const { email } = await app.addCustomer({ password: 'canary-password-1' })
+  const token = await app.login(email, 'canary-password-1')
+  await app.call('/api/me?token=canary-query-1', { token })
+  await app.call('/api/login', { body: { email: 'canary-password-2', password: token } })
+  await app.call('/api/login', { body: '{"email":"canary-broken-1' })
+  await app.call('/api/status', { method: 'GET', token: SERVICE_SECRET })
+  await app.database.sql('alter table login_tokens rename column token_hash to renamed')
+  assert.equal((await app.call('/api/me', { token: await unknownToken() })).status, 500)
+  await app.database.sql('alter table login_tokens rename column renamed to token_hash')
+  const log = app.logLines.join('')
+  assert.match(log, /request\.failed/)
+  const canaries = [
+    token,
+    token.slice(0, 12),
+    PASSWORD,
+    SERVICE_SECRET,
+    'canary-',
+    new URL(app.database.url).password,
+    '$2',
+    ...secrets.map((row) => row.password_hash),
+  ]
+  const found = canaries.filter((canary) => canary !== '' && log.includes(canary))
+  assert.deepEqual(found, [])
+  t.diagnostic(`${canaries.length} canaries, ${app.logLines.length} lines, 0 found`)
+})
+
+async function unknownToken(): Promise<string> {
+  const { tokenSecrets } = await import('../../src/adapters/node-crypto/token-secrets.ts')
+  return tokenSecrets({ prefix: 'lk' }).issue().secret
+}

@@ -1,0 +1,90 @@
+import type { CachedToken } from '../../src/adapters/caching/login-tokens.ts'
+import type { Invalidation } from '../../src/application/ports.ts'
+import type { Digest, OwnedToken } from '../../src/domain/login-token.ts'
+import type { MakeCached } from '../support/revocation-model.ts'
+
+/** The mistakes that are easily made in a cache of validations; the tests must find each of them. */
+export const MISTAKES = [
+  'stores what was read while an invalidation came',
+  'joins a look-up that an invalidation has marked',
+  'invalidates before the commit',
+  'acknowledges before the invalidation',
+  'invalidates after a logout alone',
+  'marks no look-up for a customer',
+  'takes a customer for a digest',
+  'compares the expiry when it reads, not on a hit',
+] as const
+export type Mistake = (typeof MISTAKES)[number]
+
+/** The idea of `cachedLoginTokens` in few lines, with one mistake or, for comparison, none. */
+export function sketchOfCache(mistake: Mistake | null): MakeCached {
+  return (inner, cache, invalidations, clock, { ttlMs }) => {
+    const fills = new Map<Digest, { marked: boolean; readonly reading: Promise<OwnedToken | null> }>()
+    invalidations.subscribe((invalidation) => {
+      if (mistake === 'takes a customer for a digest' && invalidation.kind === 'customer') {
+        return cache.delete(invalidation.customerId)
+      }
+      cache.clear()
+      if (mistake === 'marks no look-up for a customer' && invalidation.kind === 'customer') return
+      for (const [digest, fill] of fills) {
+        fill.marked = mistake !== 'stores what was read while an invalidation came'
+        if (mistake !== 'joins a look-up that an invalidation has marked') fills.delete(digest)
+      }
+    })
+
+    return {
+      ...inner,
+      async findByDigest(digest, waitMs) {
+        const kept = cache.get(digest)
+        if (kept !== undefined && clock.monotonicMs() < kept.untilMonotonicMs) return kept.owned
+        return (fills.get(digest) ?? read(digest, waitMs)).reading
+      },
+      replace(login, waitMs) {
+        const change = () => inner.replace(login, waitMs)
+        if (mistake === 'invalidates after a logout alone') return change()
+        return announcing({ kind: 'customer', customerId: login.token.customerId }, change)
+      },
+      revoke: (token, atMs, waitMs) =>
+        announcing({ kind: 'digest', digest: token.digest }, () => inner.revoke(token, atMs, waitMs)),
+    }
+
+    function read(digest: Digest, waitMs: number) {
+      const untilMonotonicMs = clock.monotonicMs() + ttlMs
+      const fill = { marked: false, reading: inner.findByDigest(digest, waitMs) }
+      fills.set(digest, fill)
+      fill.reading
+        .then((owned) => {
+          if (owned !== null && owned.token.revokedAtMs === null && !fill.marked) {
+            keep(digest, owned, untilMonotonicMs)
+          }
+        })
+        .catch(() => {})
+        .finally(() => {
+          if (fills.get(digest) === fill) fills.delete(digest)
+        })
+      return fill
+    }
+
+    function keep(digest: Digest, owned: OwnedToken, untilMonotonicMs: number): void {
+      const { expiresAtMs } = owned.token
+      if (expiresAtMs !== null && expiresAtMs <= clock.nowMs()) return
+      const isCompared = mistake !== 'compares the expiry when it reads, not on a hit'
+      const kept: CachedToken = {
+        owned: isCompared ? owned : { ...owned, token: { ...owned.token, expiresAtMs: null } },
+        untilMonotonicMs,
+      }
+      cache.set(digest, kept, untilMonotonicMs - clock.monotonicMs())
+    }
+
+    async function announcing<T>(invalidation: Invalidation, change: () => Promise<T>): Promise<T> {
+      if (mistake === 'invalidates before the commit') {
+        await invalidations.announce(invalidation)
+        return change()
+      }
+      const answer = await change()
+      const announced = invalidations.announce(invalidation)
+      if (mistake !== 'acknowledges before the invalidation') await announced
+      return answer
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+
+interface Locked {
+  readonly version?: string
+  readonly resolved?: string
+  readonly integrity?: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+const root = join(import.meta.dirname, '..')
+const kinds = ['dependencies', 'devDependencies', 'optionalDependencies'] as const
+const manifest = JSON.parse(read('package.json'))
+const lockText = read('package-lock.json')
+const lock: { readonly packages: Readonly<Record<string, Locked>> } = JSON.parse(lockText)
+const declared: readonly [name: string, version: string][] = kinds.flatMap((kind) =>
+  Object.entries<string>(manifest[kind] ?? {}),
+)
+
+describe('The package', () => {
+  test('pins every dependency to one exact version', () => {
+    assert.ok(declared.length > 0)
+    assert.deepEqual(
+      declared.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)),
+      [],
+    )
+  })
+
+  test('declares each dependency once', () => {
+    const names = declared.map(([name]) => name)
+    assert.deepEqual(
+      names.filter((name, at) => names.indexOf(name) !== at),
+      [],
+    )
+  })
+
+  test('runs on Node 20.19 and newer', () => assert.equal(manifest.engines.node, '>=20.19.0'))
+
+  test('is an ES module that is not published by accident', () => {
+    assert.equal(manifest.type, 'module')
+    assert.equal(manifest.private, true)
+  })
+
+  test('is under the licence that lies beside it', () => {
+    assert.equal(manifest.license, 'MIT')
+    assert.match(read('LICENSE'), /^MIT License\n\nCopyright \(c\) \d{4} the Latchkey authors\n/)
+  })
+
+  test('has a changelog that knows its version', () => {
+    assert.match(read('CHANGELOG.md'), new RegExp(`^## \\[(Unreleased|${manifest.version})\\]`, 'm'))
+  })
+})
+
+describe('The lock', () => {
+  test('holds what the manifest declares', () => {
+    const own = lock.packages['']
+    const locked = { ...own?.dependencies, ...own?.devDependencies, ...own?.optionalDependencies }
+    assert.deepEqual(locked, Object.fromEntries(declared))
+    for (const [name, version] of declared) {
+      assert.equal(lock.packages[`node_modules/${name}`]?.version, version, name)
+    }
+  })
+
+  test('names no address: a package comes from wherever npm is set to look', () => {
+    const entries = Object.entries(lock.packages)
+    assert.deepEqual(
+      entries.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path),
+      [],
+    )
+    assert.doesNotMatch(lockText, /"resolved"|https?:[/][/]registry/)
+  })
+
+  test('has a checksum for every package', () => {
+    const entries = Object.entries(lock.packages).filter(([path]) => path !== '')
+    assert.ok(entries.length > 0)
+    assert.deepEqual(
+      entries.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path),
+      [],
+    )
+  })
+})
+
+describe('What stands in the checkout', () => {
+  const papers = readdirSync(root).filter((name) => /\.md$|^\.env\.example$|^package\.json$/.test(name))
+  const written = [
+    ...papers,
+    ...['src', 'bin', 'sql', 'docs', 'tests'].flatMap((folder) => filesBelow(folder)),
+  ]
+
+  test('says nothing about where and for which task it was written', () => {
+    const foreign: readonly RegExp[] = [
+      /\bissues? ?#?\d/i,
+      /\b(fix(es|ed)?|close[sd]?|see) #\d/i,
+      /[/]work[/]/,
+      /[.][.][/]shared\b/,
+      /\bregistry[.][a-z]/,
+    ]
+    assert.ok(written.length > 0)
+    const found = written.flatMap((file) => {
+      const text = read(file)
+      return foreign.filter((pattern) => pattern.test(text)).map((pattern) => `${file}: ${pattern}`)
+    })
+    assert.deepEqual(found, [])
+  })
+})
+
+function filesBelow(folder: string): readonly string[] {
+  try {
+    return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+  } catch {
+    return []
+  }
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+}

@@ -1,0 +1,72 @@
+/** Runs the tests on a PostgreSQL server that it chooses and starts: `npm test`, or `npm test -- tests/x.test.ts`. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { dropTestDatabases, testDatabasePrefix } from './support/database.ts'
+import { openTestServer } from './support/test-server.ts'
+
+const HANG_MS = 600_000
+const root = join(import.meta.dirname, '..')
+
+let tests: ChildProcess | undefined
+let interruptions = 0
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    interruptions += 1
+    // The first one lets the tests and the server end in order; a second one does not wait for them.
+    tests?.kill(interruptions === 1 ? signal : 'SIGKILL')
+  })
+}
+
+process.exitCode = await main().catch((error: Error) => {
+  process.stderr.write(`${error.message}\n`)
+  return 1
+})
+
+async function main(): Promise<number> {
+  const files = process.argv.length > 2 ? process.argv.slice(2) : testFiles()
+  // node --test given nothing runs nothing and calls that a success.
+  if (files.length === 0) throw new Error('There is no test to run.')
+
+  const server = await openTestServer(process.env)
+  process.stdout.write(`Tests use ${server.choice}.\n`)
+  const env = { ...process.env, TEST_DATABASE_URL: server.url, TEST_RUN_ID: randomBytes(4).toString('hex') }
+  try {
+    return interruptions > 0 ? 1 : await run(files, env)
+  } finally {
+    await dropTestDatabases(server.url, testDatabasePrefix(env)).catch(() => {})
+    await server.close()
+  }
+}
+
+function testFiles(): readonly string[] {
+  return readdirSync(join(root, 'tests'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => join('tests', file))
+    .sort()
+}
+
+function run(files: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  // A runner inside a test would otherwise believe that it is the inner one, and run nothing.
+  delete env.NODE_TEST_CONTEXT
+  tests = spawn(
+    process.execPath,
+    [
+      '--import',
+      'tsx',
+      '--test',
+      '--test-reporter=spec',
+      `--test-timeout=${HANG_MS}`,
+      `--test-concurrency=${availableParallelism()}`,
+      ...files,
+    ],
+    { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] },
+  )
+  const running = tests
+  return new Promise((resolve, reject) => {
+    running.on('error', reject)
+    running.on('exit', (code) => resolve(interruptions > 0 ? 1 : (code ?? 1)))
+  })
+}

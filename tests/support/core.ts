@@ -1,0 +1,93 @@
+import { memoryCustomers } from '../../src/adapters/memory/customers.ts'
+import { memoryInvalidations } from '../../src/adapters/memory/invalidations.ts'
+import { memoryLoginTokens } from '../../src/adapters/memory/login-tokens.ts'
+import { type MemoryStore, memoryStore } from '../../src/adapters/memory/store.ts'
+import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
+import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.ts'
+import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
+import { type Latchkey, latchkey, type Settings } from '../../src/application/latchkey.ts'
+import type { Invalidation, Ports } from '../../src/application/ports.ts'
+import type { Customer } from '../../src/domain/customer.ts'
+import type { LoginToken } from '../../src/domain/login-token.ts'
+import { aCustomer, aLoginToken } from './builders.ts'
+import { type FakePasswords, fakePasswords, hashOf, type MovableClock, movableClock } from './fakes.ts'
+
+/** The name and the secret of the one service token of `memoryCore`. */
+export const SERVICE = { name: 'monitor', secret: 'k7Qw-3._~+/ZxN0pLmRtYvBsDfGhJcXa' }
+
+/** The use cases over memory, with everything that a test looks at or moves. */
+export interface Core extends Latchkey {
+  readonly ports: Ports
+  readonly store: MemoryStore
+  readonly clock: MovableClock
+  readonly passwords: FakePasswords
+  /** Everything that was announced so far. */
+  readonly announced: readonly Invalidation[]
+  /** A stored customer with the password `right`, or with none. */
+  customer(different?: Partial<Customer>, password?: string | null): Promise<Customer>
+  /** A stored token of that customer, by its secret. */
+  token(
+    customer: Customer,
+    different?: Partial<LoginToken>,
+  ): Promise<{ readonly secret: string; readonly token: LoginToken }>
+}
+
+export function memoryCore(
+  replaced: (ports: Ports) => Partial<Ports> = () => ({}),
+  settings: Settings = { tokenTtlMs: 3_600_000 },
+): Core {
+  const store = memoryStore()
+  const clock = movableClock()
+  const passwords = fakePasswords()
+  const announced: Invalidation[] = []
+  const memory: Ports = {
+    customers: memoryCustomers(store),
+    loginTokens: memoryLoginTokens(store),
+    invalidations: memoryInvalidations(),
+    passwords,
+    secrets: tokenSecrets({ prefix: 'lk' }),
+    serviceSecrets: serviceSecrets([SERVICE]),
+    clock,
+    ids: randomIds,
+  }
+  memory.invalidations.subscribe((invalidation) => announced.push(invalidation))
+  const ports = { ...memory, ...replaced(memory) }
+  return {
+    ...latchkey(ports, settings),
+    ports,
+    store,
+    clock,
+    passwords,
+    announced,
+    async customer(different = {}, password = 'right') {
+      const customer = aCustomer(different)
+      const passwordHash = password === null ? null : hashOf(password)
+      if (!(await memory.customers.add({ customer, passwordHash }, 1000)))
+        throw new Error('The e-mail is taken.')
+      return customer
+    },
+    async token(customer, different = {}) {
+      const { secret, digest } = memory.secrets.issue()
+      const token = aLoginToken({ customerId: customer.id, createdAtMs: clock.nowMs(), ...different })
+      if (!(await memory.loginTokens.add(token, digest, 1000))) throw new Error('The token was not stored.')
+      return { secret, token }
+    },
+  }
+}
+
+/** A well-formed secret that nobody was given. */
+export function anUnknownSecret(): string {
+  return tokenSecrets({ prefix: 'lk' }).issue().secret
+}
+
+/** A store that is out of reach; every call of it is counted. */
+export function unreachable<Port extends object>(error: Error): { readonly port: Port; calls: string[] } {
+  const calls: string[] = []
+  const port = new Proxy({} as Port, {
+    get: (_, name) => async () => {
+      calls.push(String(name))
+      throw error
+    },
+  })
+  return { port, calls }
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+import { Client, type QueryResultRow } from 'pg'
+import { migrate } from '../../src/adapters/postgres/migrations.ts'
+
+/** A database of one test file's own, on the server that the run has chosen. */
+export interface TestDatabase {
+  readonly url: string
+  /** Runs a statement on a connection of its own, beside whatever is tested. */
+  sql<Row extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>
+  /** Ends every connection to it and removes it. */
+  drop(): Promise<void>
+}
+
+/** What the name of every test database of this run begins with. */
+export function testDatabasePrefix(env: NodeJS.ProcessEnv = process.env): string {
+  return `latchkey_test_${env.TEST_RUN_ID ?? 'alone'}_`
+}
+
+/** Makes a database with the newest schema, or an empty one with `migrated: false`. */
+export async function createTestDatabase({ migrated = true } = {}): Promise<TestDatabase> {
+  const serverUrl = process.env.TEST_DATABASE_URL
+  if (!serverUrl) {
+    throw new Error(
+      'This test needs a database: run it through `npm test -- <file>`, or set TEST_DATABASE_URL.',
+    )
+  }
+  const name = `${testDatabasePrefix()}${randomBytes(6).toString('hex')}`
+  await sqlOn(serverUrl, `create database ${name} template template0 encoding 'UTF8'`)
+  const url = withDatabase(serverUrl, name)
+  if (migrated) await migrate({ url })
+  return {
+    url,
+    sql: (text, values) => sqlOn(url, text, values),
+    drop: () => dropDatabase(serverUrl, name),
+  }
+}
+
+/** Removes whatever test databases of this run a crashed test has left on the server. */
+export async function dropTestDatabases(serverUrl: string, prefix: string): Promise<void> {
+  const rows = await sqlOn<{ datname: string }>(
+    serverUrl,
+    'select datname from pg_database where starts_with(datname, $1)',
+    [prefix],
+  )
+  for (const { datname } of rows) await dropDatabase(serverUrl, datname)
+}
+
+async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+  await sqlOn(serverUrl, `drop database if exists ${name} with (force)`)
+}
+
+async function sqlOn<Row extends QueryResultRow>(
+  url: string,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query<Row>(text, [...values])).rows
+  } finally {
+    await client.end()
+  }
+}
+
+function withDatabase(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}

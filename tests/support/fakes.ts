@@ -1,0 +1,104 @@
+import type { Cache, Clock, PasswordHasher } from '../../src/application/ports.ts'
+
+/** A clock that stands still until it is moved. */
+export interface MovableClock extends Clock {
+  /** Lets time pass, on both clocks. */
+  advance(ms: number): void
+  /** Sets the wall clock forward or back, as an operator or NTP does. */
+  setWall(differenceMs: number): void
+}
+
+export function movableClock(startMs = 1_700_000_000_000): MovableClock {
+  let wallMs = startMs
+  let monotonicMs = 5
+  return {
+    nowMs: () => wallMs,
+    monotonicMs: () => monotonicMs,
+    advance(ms) {
+      wallMs += ms
+      monotonicMs += ms
+    },
+    setWall(differenceMs) {
+      wallMs += differenceMs
+    },
+  }
+}
+
+/** Passwords without the work: remembers what was verified, and lets a test act while one is being verified. */
+export interface FakePasswords extends PasswordHasher {
+  readonly verified: (string | null)[]
+  /** Called for each verification before it answers, with how many there were so far. */
+  whileVerifying: (count: number) => unknown
+}
+
+export function fakePasswords(): FakePasswords {
+  const fake: FakePasswords = {
+    verified: [],
+    whileVerifying: () => {},
+    hash: async (password) => hashOf(password),
+    async verify(password, passwordHash) {
+      fake.verified.push(passwordHash)
+      await fake.whileVerifying(fake.verified.length)
+      return passwordHash === hashOf(password)
+    },
+  }
+  return fake
+}
+
+/** The fake hash of a password. */
+export function hashOf(password: string): string {
+  return `hash of ${password}`
+}
+
+/** A cache on the movable clock; a full one drops what came first. */
+export function mapCache<Value>(clock: Clock, maxEntries = 1000): Cache<Value> & { readonly size: number } {
+  const entries = new Map<string, { readonly value: Value; readonly untilMs: number }>()
+  let removed: (key: string, value: Value) => void = () => {}
+  const drop = (key: string) => {
+    const entry = entries.get(key)
+    entries.delete(key)
+    if (entry) removed(key, entry.value)
+  }
+  return {
+    get size() {
+      return entries.size
+    },
+    get(key) {
+      const entry = entries.get(key)
+      if (entry && clock.nowMs() >= entry.untilMs) drop(key)
+      return entries.get(key)?.value
+    },
+    set(key, value, ttlMs) {
+      drop(key)
+      for (const oldest of entries.keys()) if (entries.size >= maxEntries) drop(oldest)
+      if (ttlMs > 0) entries.set(key, { value, untilMs: clock.nowMs() + ttlMs })
+    },
+    delete: drop,
+    clear: () => entries.clear(),
+    onRemoved(listener) {
+      removed = listener
+    },
+  }
+}
+
+/** A promise that the test settles. */
+export interface Deferred<T> {
+  readonly promise: Promise<T>
+  resolve(value: T): void
+  reject(error: Error): void
+}
+
+export function deferred<T>(): Deferred<T> {
+  let resolve: (value: T) => void = () => {}
+  let reject: (error: Error) => void = () => {}
+  const promise = new Promise<T>((good, bad) => {
+    resolve = good
+    reject = bad
+  })
+  return { promise, resolve, reject }
+}
+
+/** Lets everything run that waits for nothing but its turn. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

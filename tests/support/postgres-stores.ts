@@ -1,0 +1,42 @@
+import { postgresCustomers } from '../../src/adapters/postgres/customers.ts'
+import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts'
+import { type DatabaseEvent, type DatabasePool, openPool } from '../../src/adapters/postgres/pool.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+import type { Stores } from './stores.ts'
+
+/** A test database with the adapters on it. */
+export interface PostgresStores extends Stores {
+  readonly database: TestDatabase
+  readonly pool: DatabasePool
+  /** What the pool had to tell so far. */
+  readonly events: readonly DatabaseEvent[]
+  /** The same stores with nothing in them. */
+  fresh(): Promise<Stores>
+  close(): Promise<void>
+}
+
+/** Makes a database and opens a pool on it. */
+export async function openPostgresStores({ max = 10, prepared = true } = {}): Promise<PostgresStores> {
+  const database = await createTestDatabase()
+  const events: DatabaseEvent[] = []
+  const pool = openPool({ url: database.url, max, prepared, onEvent: (event) => events.push(event) })
+  const stores: Stores = {
+    customers: postgresCustomers(pool),
+    loginTokens: postgresLoginTokens(pool),
+    dispose: async () => {},
+  }
+  return {
+    ...stores,
+    database,
+    pool,
+    events,
+    async fresh() {
+      await database.sql('truncate customers cascade')
+      return stores
+    },
+    async close() {
+      await pool.close()
+      await database.drop()
+    },
+  }
+}

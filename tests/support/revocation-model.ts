@@ -1,0 +1,398 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { CachedToken, cachedLoginTokens } from '../../src/adapters/caching/login-tokens.ts'
+import { memoryCustomers } from '../../src/adapters/memory/customers.ts'
+import { memoryInvalidations } from '../../src/adapters/memory/invalidations.ts'
+import { memoryLoginTokens } from '../../src/adapters/memory/login-tokens.ts'
+import { memoryStore } from '../../src/adapters/memory/store.ts'
+import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
+import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.ts'
+import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
+import { makeAdministerCustomers } from '../../src/application/administer-customers.ts'
+import { latchkey } from '../../src/application/latchkey.ts'
+import type { Ports } from '../../src/application/ports.ts'
+import { InvalidCredentials, InvalidToken, LoginTokenRequired, Unavailable } from '../../src/domain/errors.ts'
+import type { Digest } from '../../src/domain/login-token.ts'
+import { aCustomer, aLoginToken } from './builders.ts'
+import { fakePasswords, hashOf, mapCache, movableClock } from './fakes.ts'
+
+const CUSTOMERS = ['c1', 'c0']
+const CACHE_TTL_MS = 300
+const TOKEN_TTL_MS = 250
+
+/** A cache in front of a store: the one of the house, or one that a test has made wrong. */
+export type MakeCached = typeof cachedLoginTokens
+
+type Command =
+  | { readonly does: 'validate' | 'logout'; readonly pick: number }
+  | { readonly does: 'login' | 'disable' | 'enable'; readonly customerId: string }
+  | { readonly does: 'advance'; readonly ms: number }
+  | { readonly does: 'clear' }
+
+/** A call of a port that fails, before it took effect or with its answer lost, or that is late on either way. */
+interface Hitch {
+  readonly call: number
+  readonly kind: 'fails' | 'loses its answer' | 'arrives late' | 'answers late'
+}
+
+/** How many turns a late call lets pass: enough for the whole of a logout. */
+const LATE_TURNS = 8
+
+/** What happened in all the runs so far: a property that never saw anything happen says nothing. */
+export interface Tally {
+  accepted: number
+  refused: number
+  unavailable: number
+  /** Validations that the cache answered. */
+  hits: number
+  /** Validations that began after their token's end was acknowledged. */
+  afterAcknowledgement: number
+}
+
+export function newTally(): Tally {
+  return { accepted: 0, refused: 0, unavailable: 0, hits: 0, afterAcknowledgement: 0 }
+}
+
+/**
+ * Clients act at the same time, each call of a port takes as long as the scheduler likes, and some fail. A validation
+ * that begins after the acknowledgement of a logout, a login that replaced the token or a disable is never accepted,
+ * nor one that begins after another was refused, nor one of an expired token; one that ends before anything that may
+ * end the token began is never refused.
+ */
+export function revocationProperty(
+  cached: MakeCached,
+  tally: Tally = newTally(),
+): fc.IAsyncPropertyWithHooks<[fc.Scheduler, Command[][], Hitch[], number]> {
+  const customerId = fc.constantFrom('c0', 'c0', 'c0', ...CUSTOMERS)
+  const pick = fc.nat(30)
+  const ms = fc.oneof(fc.constantFrom(1, TOKEN_TTL_MS, CACHE_TTL_MS), fc.nat(CACHE_TTL_MS))
+  const command: fc.Arbitrary<Command> = fc.oneof(
+    { weight: 12, arbitrary: fc.record({ does: fc.constant('validate'), pick }) },
+    { weight: 4, arbitrary: fc.record({ does: fc.constant('logout'), pick }) },
+    { weight: 4, arbitrary: fc.record({ does: fc.constant('login'), customerId }) },
+    { weight: 1, arbitrary: fc.record({ does: fc.constantFrom('disable', 'enable'), customerId }) },
+    { weight: 2, arbitrary: fc.record({ does: fc.constant('advance'), ms }) },
+    { weight: 1, arbitrary: fc.constant({ does: 'clear' }) },
+  )
+  const kind = fc.oneof(
+    { weight: 1, arbitrary: fc.constantFrom('fails', 'loses its answer') },
+    { weight: 4, arbitrary: fc.constantFrom('arrives late', 'answers late') },
+  )
+  return fc.asyncProperty(
+    fc.scheduler(),
+    fc.array(fc.array(command, { minLength: 2, maxLength: 6, size: 'max' }), {
+      minLength: 2,
+      maxLength: 3,
+      size: 'max',
+    }),
+    fc.array(fc.record({ call: fc.nat(12), kind }), { maxLength: 6, size: 'max' }),
+    fc.constantFrom(2, 8),
+    (scheduler, clients, hitches, maxEntries) => play(cached, scheduler, clients, hitches, maxEntries, tally),
+  )
+}
+
+/** A change that may end tokens, between two steps of the history. */
+interface Ending {
+  readonly concerns: (token: Known) => boolean
+  readonly beganAt: number
+  endedAt: number
+}
+
+/** A secret that a client was given, with the steps that matter. */
+interface Known {
+  readonly secret: string
+  readonly digest: Digest
+  readonly customerId: string
+  readonly isNamed: boolean
+  readonly expiresAtMs: number
+  readonly loginBeganAt: number
+  acknowledgedAt: number
+  refusedAt: number
+}
+
+async function play(
+  cached: MakeCached,
+  scheduler: fc.Scheduler,
+  clients: readonly (readonly Command[])[],
+  hitches: readonly Hitch[],
+  maxEntries: number,
+  tally: Tally,
+): Promise<void> {
+  let calls = 0
+  let steps = 0
+  let isAsked = false
+  const step = () => ++steps
+  const delay = (label: string) => scheduler.schedule(Promise.resolve(), label)
+  const clock = movableClock()
+  const store = memoryStore()
+  const known: Known[] = []
+  const endings: Ending[] = []
+  /** By the id of the token or of the customer whose change it was: the digests that it revoked. */
+  const revokedBy = new Map<string, readonly Digest[]>()
+
+  const inner = memoryLoginTokens(store)
+  const memory = memoryInvalidations()
+  const invalidations = {
+    subscribe: memory.subscribe,
+    announce: slow('announce', memory.announce, { mayHitch: false }),
+  }
+  const secrets = tokenSecrets({ prefix: 'lk' })
+  const customers = memoryCustomers(store)
+  const slowTokens = {
+    findByDigest: slow('read token', inner.findByDigest),
+    listOf: inner.listOf,
+    add: inner.add,
+    replace: slow(
+      'replace',
+      noting(inner.replace, ({ token }) => token.id),
+    ),
+    revoke: slow(
+      'revoke',
+      noting(inner.revoke, ({ id }) => id),
+    ),
+  }
+  const ports: Ports = {
+    customers: { ...customers, findByEmail: slow('read customer', customers.findByEmail) },
+    loginTokens: cached(slowTokens, mapCache<CachedToken>(clock, maxEntries), invalidations, clock, {
+      ttlMs: CACHE_TTL_MS,
+    }),
+    invalidations,
+    passwords: { ...fakePasswords(), verify: slow('verify', fakePasswords().verify, { mayHitch: false }) },
+    secrets,
+    serviceSecrets: serviceSecrets([]),
+    clock,
+    ids: randomIds,
+  }
+  const core = latchkey(ports, { tokenTtlMs: TOKEN_TTL_MS })
+
+  for (const id of CUSTOMERS) {
+    await customers.add({ customer: aCustomer({ id, email: id }), passwordHash: hashOf('right') }, 1000)
+    for (const name of ['bot', 'login']) {
+      const { secret, digest } = secrets.issue()
+      const expiresAtMs = name === 'bot' ? null : clock.nowMs() + TOKEN_TTL_MS
+      const token = aLoginToken({ customerId: id, name, createdAtMs: clock.nowMs(), expiresAtMs })
+      await inner.add(token, digest, 1000)
+      know(secret, id, name === 'bot', expiresAtMs, 0)
+    }
+  }
+  await scheduler.waitFor(
+    Promise.all(
+      clients.map(async (commands) => {
+        for (const command of commands) {
+          await delay(command.does)
+          await perform(command)
+        }
+      }),
+    ),
+  )
+
+  // Whatever was stored too late is still there.
+  await scheduler.waitFor(Promise.all(known.map(validate)))
+
+  async function perform(command: Command): Promise<void> {
+    switch (command.does) {
+      case 'validate':
+        await validate(picked(command.pick))
+        break
+      case 'logout': {
+        const token = picked(command.pick)
+        await logOut(token)
+        await validate(token)
+        break
+      }
+      case 'login': {
+        const earlier = known.findLast(isLoginOf(command.customerId))
+        await logIn(command.customerId)
+        if (earlier) await validate(earlier)
+        break
+      }
+      case 'disable': {
+        const token = known.findLast(isLoginOf(command.customerId))
+        await disable(command.customerId)
+        if (token) await validate(token)
+        break
+      }
+      case 'enable':
+        await customers.enable(command.customerId, 1000)
+        break
+      case 'advance':
+        clock.advance(command.ms)
+        break
+      case 'clear':
+        await invalidations.announce({ kind: 'everything' })
+        break
+    }
+  }
+
+  /** Mostly one of the newest, which are the ones that may still be good. */
+  function picked(pick: number): Known {
+    const index = pick % 4 === 0 ? pick % known.length : known.length - (pick % 4 === 3 ? 2 : 1)
+    return known[index] ?? assert.fail()
+  }
+
+  async function validate(token: Known) {
+    const beganAt = step()
+    const beganMs = clock.nowMs()
+    const dead = token.acknowledgedAt < beganAt
+    if (dead) tally.afterAcknowledgement += 1
+    isAsked = false
+    try {
+      const validating = core.authenticate(token.secret, core.patience())
+      // A hit asks nobody; a look-up is sent before anything else can run.
+      if (!isAsked) tally.hits += 1
+      const caller = await validating
+      tally.accepted += 1
+      assert.ok(!dead, 'accepted after the acknowledgement')
+      assert.ok(token.refusedAt >= beganAt, 'accepted after it was refused')
+      assert.ok(beganMs < token.expiresAtMs, 'accepted after its expiry')
+      assert.equal(caller.customer.id, token.customerId)
+      return caller
+    } catch (error) {
+      if (error instanceof Unavailable) {
+        tally.unavailable += 1
+        return null
+      }
+      if (!(error instanceof InvalidToken)) throw error
+      tally.refused += 1
+      const endedAt = step()
+      const mayHaveEnded = endings.some(
+        ({ concerns, beganAt: from, endedAt: until }) =>
+          concerns(token) && from < endedAt && until > token.loginBeganAt,
+      )
+      assert.ok(mayHaveEnded || token.expiresAtMs <= clock.nowMs(), 'refused without a reason')
+      token.refusedAt = Math.min(token.refusedAt, endedAt)
+      return null
+    }
+  }
+
+  async function logOut(token: Known): Promise<void> {
+    const ending = began((other) => other === token)
+    const caller = await validate(token)
+    if (caller === null) return ended(ending)
+    try {
+      await core.logout(caller, core.patience())
+      token.acknowledgedAt = Math.min(token.acknowledgedAt, step())
+    } catch (error) {
+      if (error instanceof InvalidToken) token.acknowledgedAt = Math.min(token.acknowledgedAt, step())
+      else if (!(error instanceof Unavailable || error instanceof LoginTokenRequired)) throw error
+    }
+    ended(ending)
+  }
+
+  async function logIn(customerId: string): Promise<void> {
+    const ending = began(isLoginOf(customerId))
+    const beganAt = step()
+    try {
+      const { secret, token } = await core.login({ email: customerId, password: 'right' }, core.patience())
+      acknowledge(revokedBy.get(token.id))
+      know(secret, customerId, false, token.expiresAtMs, beganAt)
+    } catch (error) {
+      if (!(error instanceof Unavailable || error instanceof InvalidCredentials)) throw error
+    }
+    ended(ending)
+  }
+
+  async function disable(customerId: string): Promise<void> {
+    const ending = began((token) => token.customerId === customerId)
+    let revoked: readonly Digest[] = []
+    const watched = async (id: string, atMs: number, waitMs: number) => {
+      const before = revokedDigests()
+      const answer = await customers.disable(id, atMs, waitMs)
+      revoked = revokedDigests().filter((digest) => !before.includes(digest))
+      return answer
+    }
+    const administer = makeAdministerCustomers({
+      ...ports,
+      customers: { ...customers, disable: slow('disable', watched) },
+    })
+    try {
+      await administer.disable(customerId, core.patience())
+      acknowledge(revoked)
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+    }
+    ended(ending)
+  }
+
+  function isLoginOf(customerId: string): (token: Known) => boolean {
+    return (token) => token.customerId === customerId && !token.isNamed
+  }
+
+  function began(concerns: Ending['concerns']): Ending {
+    const ending = { concerns, beganAt: step(), endedAt: Infinity }
+    endings.push(ending)
+    return ending
+  }
+
+  function ended(ending: Ending): void {
+    ending.endedAt = step()
+  }
+
+  function acknowledge(digests: readonly Digest[] = []): void {
+    const at = step()
+    for (const token of known) {
+      if (digests.includes(token.digest)) token.acknowledgedAt = Math.min(token.acknowledgedAt, at)
+    }
+  }
+
+  function know(
+    secret: string,
+    customerId: string,
+    isNamed: boolean,
+    expiresAtMs: number | null,
+    loginBeganAt: number,
+  ): void {
+    known.push({
+      secret,
+      digest: secrets.digestOf(secret) ?? assert.fail(),
+      customerId,
+      isNamed,
+      expiresAtMs: expiresAtMs ?? Infinity,
+      loginBeganAt,
+      acknowledgedAt: Infinity,
+      refusedAt: Infinity,
+    })
+  }
+
+  function revokedDigests(): readonly Digest[] {
+    return [...store.tokens].flatMap(([digest, { revokedAtMs }]) => (revokedAtMs === null ? [] : [digest]))
+  }
+
+  function noting<Change, Rest extends unknown[], Answer>(
+    call: (change: Change, ...rest: Rest) => Promise<Answer>,
+    idOf: (change: Change) => string,
+  ): (change: Change, ...rest: Rest) => Promise<Answer> {
+    return async (change, ...rest) => {
+      const before = revokedDigests()
+      const answer = await call(change, ...rest)
+      revokedBy.set(
+        idOf(change),
+        revokedDigests().filter((digest) => !before.includes(digest)),
+      )
+      return answer
+    }
+  }
+
+  async function travel(label: string, isLate: boolean): Promise<void> {
+    for (let turn = 1; turn <= (isLate ? LATE_TURNS : 1); turn++) await delay(label)
+  }
+
+  /** The call travels, takes effect in one step, and its answer travels back. */
+  function slow<Args extends unknown[], Answer>(
+    label: string,
+    call: (...args: Args) => Promise<Answer>,
+    { mayHitch = true } = {},
+  ): (...args: Args) => Promise<Answer> {
+    return async (...args) => {
+      isAsked = true
+      const hitch = mayHitch ? hitches.find((one) => one.call === calls)?.kind : undefined
+      if (mayHitch) calls += 1
+      await travel(`${label}: sent`, hitch === 'arrives late')
+      if (hitch === 'fails') throw new Unavailable()
+      const answer = await call(...args)
+      await travel(`${label}: answered`, hitch === 'answers late')
+      if (hitch === 'loses its answer') throw new Unavailable()
+      return answer
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { Client } from 'pg'
+
+/** A relay in front of a PostgreSQL server, by which tests make the network fail. */
+export interface TcpProxy {
+  /** The server's URL with the proxy's address. */
+  readonly url: string
+  /** Connections that clients hold open now. */
+  connections(): number
+  /** Passes nothing on any more, goodbyes included; new connections are accepted and hear nothing. */
+  freeze(): void
+  thaw(): void
+  /** Once this text has been passed to the server, nothing comes back and the connection ends. */
+  cutAfterSending(text: string): void
+  close(): Promise<void>
+}
+
+/** Opens a proxy in front of the server of a URL. */
+export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
+  const clients = new Set<Socket>()
+  const sockets = new Set<Socket>()
+  const held: (() => void)[] = []
+  let isFrozen = false
+  let lastWords: string | null = null
+
+  const listener = createServer({ allowHalfOpen: true }, (client) => {
+    const server = connectTo(serverUrl)
+    clients.add(client)
+    client.on('end', () => clients.delete(client)).on('close', () => clients.delete(client))
+    let isCut = false
+    relay(client, server, (bytes) => {
+      server.write(bytes)
+      if (lastWords === null || !bytes.includes(lastWords)) return
+      isCut = true
+      // Time for the server to act on it.
+      setTimeout(() => client.destroy(), 50)
+    })
+    relay(server, client, (bytes) => {
+      if (!isCut) client.write(bytes)
+    })
+  })
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+
+  return {
+    url: atPort(serverUrl, (listener.address() as AddressInfo).port),
+    connections: () => clients.size,
+    freeze() {
+      isFrozen = true
+    },
+    thaw() {
+      isFrozen = false
+      for (const pass of held.splice(0)) pass()
+    },
+    cutAfterSending(text) {
+      lastWords = text
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      listener.close()
+      await once(listener, 'close')
+    },
+  }
+
+  function relay(from: Socket, to: Socket, pass: (bytes: Buffer) => void): void {
+    sockets.add(from)
+    from.on('error', () => {})
+    from.on('data', (bytes) => whenThawed(() => pass(bytes)))
+    from.on('end', () => whenThawed(() => to.end()))
+    from.on('close', () => {
+      sockets.delete(from)
+      whenThawed(() => to.destroySoon())
+    })
+  }
+
+  function whenThawed(act: () => void): void {
+    if (isFrozen) held.push(act)
+    else act()
+  }
+}
+
+// The server may be at a port or at a socket in a folder, which only the driver's reading of the URL tells.
+function connectTo(serverUrl: string): Socket {
+  const { host, port } = new Client({ connectionString: serverUrl })
+  return host.startsWith('/')
+    ? connect({ path: `${host}/.s.PGSQL.${port}`, allowHalfOpen: true })
+    : connect({ host, port, allowHalfOpen: true })
+}
+
+function atPort(serverUrl: string, port: number): string {
+  const { user, password, database } = new Client({ connectionString: serverUrl })
+  const credentials = `${encodeURIComponent(user ?? '')}:${encodeURIComponent(password ?? '')}`
+  return `postgres://${credentials}@127.0.0.1:${port}/${database}`
+}
