@@ -2,7 +2,7 @@ import type { Configuration } from './adapters/config/configuration.ts'
 import { openEmbeddedPostgres } from './adapters/embedded-postgres/open-embedded-postgres.ts'
 import { checkServer } from './adapters/postgres/check-server.ts'
 import { DatabaseRefused } from './adapters/postgres/database-refused.ts'
-import { migrate, pendingMigrations } from './adapters/postgres/migrations.ts'
+import { loadRunner, migrate, pendingMigrations } from './adapters/postgres/migrations.ts'
 import { type DatabasePool, openPool } from './adapters/postgres/pool.ts'
 import type { Log } from './application/ports.ts'
 
@@ -87,7 +87,10 @@ async function reachServer(
     dataDir: dataDir ?? undefined,
     home: process.cwd(),
     role,
-    onEvent: (event) => log.warn(event),
+    onEvent: (event) => {
+      if (event === 'embedded_postgres.creating') void loadRunner()
+      else log.warn(event)
+    },
   })
   return {
     url: embedded.url,

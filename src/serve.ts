@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { firstWelcome, laterWelcome } from './adapters/cli/welcome.ts'
+import { pinoLog } from './adapters/pino/log.ts'
 import type { Log } from './application/ports.ts'
 import { type Service, type ServiceOptions, startService } from './service.ts'
 
 const DEMO_EMAIL = 'demo@example.com'
 
 /** Runs a service until a signal ends it: SIGTERM with the drain's delay, SIGINT and SIGHUP without. */
-export async function serve(options: ServiceOptions): Promise<void> {
-  const { log } = options
+export async function serve(composition: Omit<ServiceOptions, 'log'>): Promise<void> {
   const signal = firstSignal()
+  const log = pinoLog({ level: composition.configuration.logLevel })
+  const options = { ...composition, log }
   const service = await startService(options)
   log.info('service.started', { address: service.url })
   process.stderr.write(await welcome(service, options))

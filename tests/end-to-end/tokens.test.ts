@@ -32,12 +32,13 @@ describe('a login token', () => {
 
   test('G7: after 64 parallel logins mixed with logouts one token at most is alive, one of those returned', async (t) => {
     const rounds = size('TEST_G7_ROUNDS', 5)
+    let repeated = 0
     const { email, id } = await app.addCustomer()
     for (let round = 0; round < rounds; round++) {
       const secrets: string[] = []
       await Promise.all(
         Array.from({ length: 64 }, async (_, i) => {
-          const secret = await app.login(email)
+          const secret = await patientLogin(email)
           secrets.push(secret)
           if (i % 4 === 0) await app.call('/api/logout', { token: secret })
         }),
@@ -53,7 +54,19 @@ describe('a login token', () => {
       )
       assert.equal(row?.alive, '1')
     }
-    t.diagnostic(`${rounds} rounds of 64 logins: all succeeded, one live token`)
+    t.diagnostic(`${rounds} rounds of 64 logins: all succeeded, ${repeated} after a 503; one live token`)
+
+    // On a machine that is too busy a login may wait for the customer's row for longer than a request may.
+    async function patientLogin(address: string): Promise<string> {
+      for (;;) {
+        const { status, body } = await app.call('/api/login', {
+          body: { email: address, password: PASSWORD },
+        })
+        if (status === 200) return body.token
+        assert.equal(status, 503)
+        repeated++
+      }
+    }
   })
 
   test('G7b: a password change or a disable leaves no token that was won with the old password', async (t) => {

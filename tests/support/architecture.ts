@@ -48,7 +48,7 @@ export const ROOMS: readonly Room[] = [
   { path: 'adapters/memory', rooms: core, packages: [], node: true },
 
   // The composition: the only files where two adapters meet.
-  ...['database.ts', 'service.ts', 'serve.ts', 'main.ts'].map(
+  ...['commands.ts', 'database.ts', 'main.ts', 'serve.ts', 'service.ts'].map(
     (path): Room => ({ path, rooms: 'every', packages: 'every', node: true, process: true }),
   ),
 ]

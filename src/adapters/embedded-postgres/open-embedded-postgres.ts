@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { prepareBinaries } from './binaries.ts'
@@ -51,6 +51,8 @@ export async function openEmbeddedPostgres(
   try {
     const folder = prepareDataFolder(host, options.dataDir, home, note)
     dataDir = folder.path
+    // A second in which the caller can get ready for what an empty database needs.
+    if (!existsSync(folder.cluster)) options.onEvent?.('embedded_postgres.creating', {})
     if (options.role === 'service') serviceLock = await lockForService(folder)
     const copyRoot = host.uid === 0 ? stateFolder(host, home) : folder.path
     const binaries = prepareBinaries(host, folder.account, copyRoot, note)
