@@ -20,26 +20,34 @@ function blocks(section: string, language: string): readonly string[] {
   )
 }
 
-function rows(header: string): readonly (readonly string[])[] {
-  const table = readme.slice(readme.indexOf(header)).split('\n\n')[0] ?? ''
+const SETTINGS_HEADER = /^\| name +\| default +\| meaning +\|$/m
+const STATUS_HEADER = /^\| status +\| reason +\|$/m
+
+function rows(header: RegExp): readonly (readonly string[])[] {
+  const table = readme.slice(readme.search(header)).split('\n\n')[0] ?? ''
   return table
     .split('\n')
     .slice(2)
-    .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')))
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split(' | ')
+        .map((cell) => cell.trim()),
+    )
 }
 
 test('the table of settings is that of the code, in its order', () => {
   assert.deepEqual(
-    rows('| name | default | meaning |').map(([name, , meaning]) => [name, meaning]),
+    rows(SETTINGS_HEADER).map(([name, , meaning]) => [name, meaning]),
     SETTINGS.map(({ name, meaning }) => [`\`${name}\``, meaning]),
   )
-  for (const [i, [, shown = '']] of rows('| name | default | meaning |').entries()) {
+  for (const [i, [, shown = '']] of rows(SETTINGS_HEADER).entries()) {
     assert.equal(shown.replaceAll('`', ''), SETTINGS[i]?.shownDefault.replaceAll('`', ''))
   }
 })
 
 test('the table of reasons has every reason with its status', () => {
-  const told = rows('| status | reason |').flatMap(([status, reasons = '']) =>
+  const told = rows(STATUS_HEADER).flatMap(([status, reasons = '']) =>
     [...reasons.matchAll(/`([a-z_]+)`/g)]
       .map(([, reason]) => [reason, Number(status)])
       .filter(([reason]) => reason !== 'errors'),

@@ -16,7 +16,7 @@ export interface RunningApp {
   readonly database: TestDatabase
   readonly service: Service
   /** Everything that was logged, at the level `trace`. */
-  readonly logLines: readonly string[]
+  readonly logLines: string[]
   addCustomer(different?: { readonly email?: string; readonly password?: string }): Promise<Customer>
   /** Logs in over HTTP; answers the secret. */
   login(email: string, password?: string): Promise<string>

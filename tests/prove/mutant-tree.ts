@@ -1,0 +1,32 @@
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Mutant } from './row.ts'
+
+/** Lends a copy of the checkout in which one guard is taken away, and removes it afterwards. */
+export async function withMutant<T>(
+  root: string,
+  mutant: Mutant,
+  use: (tree: string) => Promise<T>,
+): Promise<T> {
+  const tree = await mkdtemp(join(tmpdir(), 'latchkey-mutant-'))
+  try {
+    for (const part of ['src', 'tests', 'sql', 'bin', 'package.json', 'tsconfig.json']) {
+      await cp(join(root, part), join(tree, part), { recursive: true })
+    }
+    await symlink(join(root, 'node_modules'), join(tree, 'node_modules'))
+    const file = join(tree, mutant.file)
+    await writeFile(file, mutated(await readFile(file, 'utf8'), mutant))
+    return await use(tree)
+  } finally {
+    await rm(tree, { recursive: true, force: true })
+  }
+}
+
+/** The source with the mutant's change; throws when the place is not there exactly once, so that none goes stale. */
+export function mutated(source: string, { name, file, find, replace }: Mutant): string {
+  const places = source.split(find).length - 1
+  if (places !== 1)
+    throw new Error(`The mutant "${name}" fits ${places} places of ${file}, and must fit one.`)
+  return source.replace(find, () => replace)
+}

@@ -1,0 +1,44 @@
+/** A row of the reliability plan: a promise, tried as often as its size says. */
+export interface Row {
+  readonly id: string
+  readonly promise: string
+  /** Trials, or whatever the row's promise counts, for each size of a run. */
+  readonly sizes: Readonly<Record<Size, number>>
+  /** The naive forms that the row must find out, each a change of one place of the source. */
+  readonly mutants: readonly Mutant[]
+  run(trial: Trial): Promise<void>
+}
+
+/** `ci` ends in minutes; `release` has the numbers of the plan. */
+export type Size = 'ci' | 'release'
+
+/** One guard taken away: `find` stands exactly once in `file`. */
+export interface Mutant {
+  readonly name: string
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+}
+
+/** Counts what was tried and what went wrong. */
+export interface Trial {
+  readonly size: number
+  /** One thing tried; `otherwise` tells what was seen when it did not hold. */
+  expect(holds: boolean, otherwise: () => string): void
+  /** Something that was measured, for the table; it decides nothing. */
+  note(text: string): void
+}
+
+/** What came of a row, as the runner reads it from the row's process. */
+export interface Outcome {
+  readonly trials: number
+  readonly failures: number
+  /** The first few. */
+  readonly examples: readonly string[]
+  readonly notes: readonly string[]
+  /** Why nothing was tried. */
+  readonly skipped?: string
+}
+
+/** Ends a row that cannot be tried here; the table says so. */
+export class Skipped extends Error {}

@@ -1,0 +1,318 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { type RawAnswer, sendRaw } from '../../support/raw-http.ts'
+import { PASSWORD, type RunningApp, startApp } from '../../support/running-app.ts'
+import { type Row, Skipped } from '../row.ts'
+import { flawOf, inParallel } from '../wire.ts'
+
+const BODY = 'src/adapters/http/body.ts'
+const MIB = 1024 * 1024
+
+async function withApp(use: (app: RunningApp, email: string) => Promise<void>): Promise<void> {
+  const app = await startApp()
+  try {
+    await use(app, (await app.addCustomer({ email: 'ana@example.com' })).email)
+  } finally {
+    await app.close()
+  }
+}
+
+/** The answer to a login with exactly these bytes as its body. */
+async function login(
+  app: RunningApp,
+  body: Buffer | string,
+  type = 'Content-Type: application/json',
+): Promise<RawAnswer | undefined> {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  const head = `POST /api/login HTTP/1.1\r\nHost: a\r\n${type}\r\nContent-Length: ${bytes.length}\r\n\r\n`
+  return (await sendRaw(app.port, [head, bytes], { answers: 1, quietMs: 4000 })).answers[0]
+}
+
+export const bodyRows: readonly Row[] = [
+  {
+    id: 'B10',
+    promise: '10 MiB streamed at the body limit: 413, readable by the client that sends it',
+    sizes: { ci: 20, release: 1000 },
+    mutants: [
+      {
+        name: 'the connection closes over unread bytes',
+        file: 'src/adapters/http/finish.ts',
+        find: '!closes || request.complete',
+        replace: 'true',
+      },
+      {
+        name: 'no limit while it arrives',
+        file: BODY,
+        find: 'if (bytes <= bodyLimitBytes) {',
+        replace: 'if (true) {',
+      },
+    ],
+    run: (trial) =>
+      withApp(async (app) => {
+        const piece = Buffer.alloc(MIB, 32)
+        globalThis.gc?.()
+        const before = process.memoryUsage().rss
+        await inParallel(trial.size, 4, async (i) => {
+          const status = await streamed(app.port, piece, i % 2 === 0)
+          trial.expect(status === 413, () => `the client read ${status}`)
+        })
+        trial.note(
+          `resident memory ${((process.memoryUsage().rss - before) / MIB).toFixed(0)} MiB more, for ${trial.size * 10} MiB sent`,
+        )
+      }),
+  },
+  {
+    id: 'C3',
+    promise: 'media types: read only where the contract says, never read without validation',
+    sizes: { ci: 1, release: 10 },
+    mutants: [
+      {
+        name: 'any charset will do',
+        file: BODY,
+        find: "charset === null || charset === 'utf-8'",
+        replace: 'true',
+      },
+      { name: 'of two lines the first counts', file: BODY, find: 'lines !== 1 || ', replace: '' },
+      { name: 'a type that begins like it will do', file: BODY, find: '(?=[\\t ;]|$)', replace: '' },
+      {
+        name: 'any coding will do',
+        file: BODY,
+        find: "coding !== undefined && coding.toLowerCase() !== 'identity'",
+        replace: 'false',
+      },
+    ],
+    run: (trial) =>
+      withApp(async (app, email) => {
+        const read = [
+          'application/json',
+          'Application/JSON',
+          'application/json; charset=utf-8',
+          'application/json;charset=UTF-8',
+          'application/json; Charset="Utf-8"',
+          'application/json\t; charset=utf-8',
+          'application/json ; version=1',
+          'application/json;',
+          'application/json; charset=utf-8;',
+        ]
+        const refused = [
+          'application/jsonx',
+          'application/json-patch+json',
+          'application/ld+json',
+          'text/json',
+          'text/plain',
+          'application/x-www-form-urlencoded',
+          'multipart/form-data; boundary=x',
+          'application/json, application/json',
+          'application/json, text/plain',
+          'application/json; charset=utf-16',
+          'application/json; charset=iso-8859-1',
+          'application/json; charset=utf8',
+          'application/json; charset=',
+          'application/json; charset=utf-8; charset=utf-16',
+          'application/json charset=utf-8',
+          '*/*',
+          'json',
+          '',
+        ]
+        const body = JSON.stringify({ email, password: PASSWORD })
+        for (let round = 0; round < trial.size; round++) {
+          const lines = [
+            ...read.map((type) => [`Content-Type: ${type}`, 200] as const),
+            ...refused.map((type) => [`Content-Type: ${type}`, 415] as const),
+            ['X-None: a', 415] as const,
+            ['Content-Type: application/json\r\nContent-Type: application/json', 415] as const,
+            ['Content-Type: application/json\r\nContent-Type: text/plain', 415] as const,
+            ...['gzip', 'br', 'utf-8', 'identity, gzip', 'gzip, identity'].map(
+              (coding) => [`Content-Type: application/json\r\nContent-Encoding: ${coding}`, 415] as const,
+            ),
+            ['Content-Type: application/json\r\nContent-Encoding: Identity', 200] as const,
+          ]
+          for (const [type, status] of lines) {
+            const answer = await login(app, body, type)
+            trial.expect(
+              answer?.status === status && flawOf(answer) === null,
+              () => `${JSON.stringify(type)}: ${answer?.status}, not ${status}`,
+            )
+            const wrong = await login(app, '{"email":7}', type)
+            trial.expect(
+              wrong?.status === (status === 200 ? 422 : status),
+              () => `${JSON.stringify(type)}, wrong shape: ${wrong?.status}`,
+            )
+          }
+        }
+      }),
+  },
+  {
+    id: 'D7',
+    promise: 'fields of the wrong kind are 422; other keys are ignored; no prototype changes',
+    sizes: { ci: 1, release: 10 },
+    mutants: [
+      {
+        name: 'a password is made a string',
+        file: 'src/adapters/http/built-in-routes.ts',
+        find: 'password: text(presentedPasswordProblem)',
+        replace: 'password: v.pipe(v.unknown(), v.transform(String), text(presentedPasswordProblem))',
+      },
+    ],
+    run: (trial) =>
+      withApp(async (app, email) => {
+        const kinds = [
+          'null',
+          '7',
+          'true',
+          '[]',
+          '{}',
+          '["ana@example.com"]',
+          '{"$ne":null}',
+          '{"toString":"x"}',
+        ]
+        const good = `"password":"${PASSWORD}","email":"${email}"`
+        const cases: [body: string, status: number][] = [
+          ...kinds.flatMap((kind): [string, number][] => [
+            [`{"email":${kind},"password":"x"}`, 422],
+            [`{"email":"${email}","password":${kind}}`, 422],
+            [kind, 422],
+          ]),
+          [`{"email":"${email}"}`, 422],
+          [`{"__proto__":{${good}}}`, 422],
+          [`{"constructor":{"prototype":{${good}}}}`, 422],
+          [`{${good},"__proto__":{"abilities":["*"],"email":"eve@example.com"}}`, 200],
+          [`{${good},"constructor":{"prototype":{"abilities":["*"]}}}`, 200],
+          [`{${good},"abilities":["*"],"id":"x","extra":{"deep":[1]}}`, 200],
+          [`{"email":"x","email":"${email}","password":"x","password":"${PASSWORD}"}`, 200],
+          [`{${good},"password":"x"}`, 401],
+          [`\ufeff{${good}}`, 200],
+        ]
+        for (let round = 0; round < trial.size; round++) {
+          for (const [body, status] of cases) {
+            const answer = await login(app, body)
+            trial.expect(
+              answer?.status === status && flawOf(answer) === null,
+              () => `${body}: ${answer?.status}, not ${status}`,
+            )
+            trial.expect(!('abilities' in {}) && !('email' in {}), () => `${body}: a prototype changed`)
+          }
+        }
+      }),
+  },
+  {
+    id: 'D8',
+    promise: 'JSONTestSuite through login: y_ 422, n_ 400 (two 413), i_ by the written table',
+    sizes: { ci: 1, release: 1 },
+    mutants: [
+      { name: 'lossy decoding of UTF-8', file: BODY, find: '{ fatal: true }', replace: '{ fatal: false }' },
+      {
+        name: 'a broken body is an empty one',
+        file: BODY,
+        find: 'throw new InvalidJson()\n  }\n}',
+        replace: 'return {}\n  }\n}',
+      },
+    ],
+    run: (trial) =>
+      withApp(async (app) => {
+        const folder = join(process.env.TEST_DATA ?? '', 'json-test-suite/test_parsing')
+        if (!existsSync(folder)) throw new Skipped('the test data is not there')
+        for (const file of readdirSync(folder).sort()) {
+          const body = readFileSync(join(folder, file))
+          const status = statusOfSuite(file, body.length)
+          const answer = await login(app, body)
+          trial.expect(
+            answer?.status === status && flawOf(answer) === null,
+            () => `${file}: ${answer?.status}, not ${status}`,
+          )
+        }
+      }),
+  },
+  {
+    id: 'D9',
+    promise: 'deep and wide JSON is 400 or 422, in little time',
+    sizes: { ci: 20, release: 200 },
+    mutants: [
+      {
+        name: 'depth is walked by recursion',
+        file: BODY,
+        find: 'return JSON.parse(new TextDecoder',
+        replace:
+          "const depth = (value: unknown): number => (Array.isArray(value) ? 1 + depth(value[0]) : 0)\n    depth(JSON.parse('['.repeat(60_000) + ']'.repeat(60_000)))\n    return JSON.parse(new TextDecoder",
+      },
+    ],
+    run: (trial) =>
+      withApp(async (app) => {
+        const wide = `{${Array.from({ length: 5000 }, (_, i) => `"k${i}":0`).join(',')}}`
+        const cases: Readonly<Record<string, readonly [body: string, status: number]>> = {
+          'open brackets': ['['.repeat(16_384), 400],
+          'open objects': ['{"a":'.repeat(10_000), 400],
+          'nested lists': ['['.repeat(32_000) + ']'.repeat(32_000), 422],
+          'nested objects': [`${'{"email":'.repeat(6000)}1${'}'.repeat(6000)}`, 422],
+          'five thousand keys': [wide, 422],
+          'a hundred thousand digits': ['1'.repeat(60_000), 422],
+          'a long exponent': [`1e${'9'.repeat(60_000)}`, 422],
+          'a long string of escapes': [`"${'\\u0041'.repeat(10_000)}"`, 422],
+        }
+        for (const [name, [body, status]] of Object.entries(cases)) {
+          const times: number[] = []
+          for (let round = 0; round < trial.size; round++) {
+            const before = process.cpuUsage()
+            const answer = await login(app, body)
+            const { user, system } = process.cpuUsage(before)
+            times.push((user + system) / 1000)
+            trial.expect(
+              answer?.status === status && flawOf(answer) === null,
+              () => `${name}: ${answer?.status}, not ${status}`,
+            )
+          }
+          trial.note(
+            `${name}: ${(times.sort((a, b) => a - b)[times.length >> 1] ?? 0).toFixed(1)} ms of processor, client included`,
+          )
+        }
+      }),
+  },
+]
+
+/** What the suite leaves to implementations, as it is decided here: text that is not UTF-8 or not JSON is 400. */
+const DECIDED: Readonly<Record<string, number>> = {
+  'i_object_key_lone_2nd_surrogate.json': 422,
+  'i_string_1st_surrogate_but_2nd_missing.json': 422,
+  'i_string_1st_valid_surrogate_2nd_invalid.json': 422,
+  'i_string_incomplete_surrogate_and_escape_valid.json': 422,
+  'i_string_incomplete_surrogate_pair.json': 422,
+  'i_string_incomplete_surrogates_escape_valid.json': 422,
+  'i_string_invalid_lonely_surrogate.json': 422,
+  'i_string_invalid_surrogate.json': 422,
+  'i_string_inverted_surrogates_U+1D11E.json': 422,
+  'i_string_lone_second_surrogate.json': 422,
+  'i_structure_500_nested_arrays.json': 422,
+  'i_structure_UTF-8_BOM_empty_object.json': 422,
+}
+
+function statusOfSuite(file: string, bytes: number): number {
+  if (bytes > 65_536) return 413
+  if (file.startsWith('y_') || file.startsWith('i_number_')) return 422
+  return DECIDED[file] ?? 400
+}
+
+/** Sends ten pieces, reading only what comes in between; answers the status that the client got to see. */
+function streamed(port: number, piece: Buffer, withLength: boolean): Promise<number | null> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    let received = ''
+    socket.on('data', (bytes) => {
+      received += bytes
+    })
+    const end = () => resolve(received === '' ? null : Number(received.split(' ')[1]))
+    socket.on('error', () => {}).on('close', end)
+    const framing = withLength ? `Content-Length: ${10 * piece.length}` : 'Transfer-Encoding: chunked'
+    socket.write(
+      `POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`,
+    )
+    let left = 10
+    const next = () => {
+      if (left-- === 0) return socket.end(withLength ? '' : '0\r\n\r\n')
+      if (!withLength) socket.write(`${piece.length.toString(16)}\r\n`)
+      socket.write(piece)
+      return withLength ? socket.write('', next) : socket.write('\r\n', next)
+    }
+    socket.once('connect', next)
+  })
+}

@@ -1,0 +1,279 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { route } from '../../../src/adapters/http/route.ts'
+import { sendRaw } from '../../support/raw-http.ts'
+import { type RunningApp, startApp } from '../../support/running-app.ts'
+import { GOOD, MALFORMED } from '../payloads.ts'
+import type { Mutant, Row } from '../row.ts'
+import { expectAnswers, flawOf, inParallel, randomFrom } from '../wire.ts'
+
+const GATE = 'src/adapters/http/gate.ts'
+const CONNECTIONS = 'src/adapters/http/connections.ts'
+
+async function withCountingApp(
+  use: (app: RunningApp, handled: () => number) => Promise<void>,
+  env: Record<string, string> = {},
+): Promise<void> {
+  let handled = 0
+  const app = await startApp({
+    env,
+    routes: () => [route('POST /count', { auth: 'none', handle: () => ({ handled: ++handled }) })],
+  })
+  try {
+    await use(app, () => handled)
+  } finally {
+    await app.close()
+  }
+}
+
+const mutants: Readonly<Record<string, Mutant>> = {
+  hosts: { name: 'a second Host line is let through', file: GATE, find: 'hosts > 1 || ', replace: '' },
+  host: {
+    name: 'any Host is let through',
+    file: GATE,
+    find: '!HOST.test(headers.host as string)',
+    replace: 'false',
+  },
+  version: {
+    name: 'any HTTP version is let through',
+    file: GATE,
+    find: "httpVersion !== '1.1' && httpVersion !== '1.0'",
+    replace: 'false',
+  },
+  coding: {
+    name: 'any coding is let through',
+    file: GATE,
+    find: "(httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')",
+    replace: 'false',
+  },
+  authorization: {
+    name: 'of two Authorization lines the first counts',
+    file: GATE,
+    find: 'if (authorizations > 1) return malformed()',
+    replace: '',
+  },
+  fragment: {
+    name: 'a fragment is let through',
+    file: GATE,
+    find: "if (url.includes('#')) return malformed()",
+    replace: '',
+  },
+  connect: {
+    name: 'CONNECT has no listener',
+    file: 'src/adapters/http/server.ts',
+    find: "server.on('connect', ",
+    replace: "server.on('never', ",
+  },
+}
+
+export const framingRows: readonly Row[] = [
+  {
+    id: 'B1',
+    promise: 'framing that must be refused is: 400 in the envelope, closed, no handler ran',
+    sizes: { ci: 2, release: 20 },
+    mutants: Object.values(mutants),
+    run: (trial) =>
+      withCountingApp(async (app, handled) => {
+        const payloads = Object.entries(MALFORMED)
+        await inParallel(trial.size * payloads.length, 8, async (i) => {
+          const [name, bytes] = payloads[i % payloads.length] as [string, string]
+          // Whole, and in two pieces: where a piece ends decides nothing.
+          const cut = 1 + ((i * 7) % (bytes.length - 1))
+          const pieces = i < payloads.length ? bytes : [bytes.slice(0, cut), 5, bytes.slice(cut)]
+          expectAnswers(trial, name, await sendRaw(app.port, pieces, { quietMs: 4000 }), [400])
+        })
+        trial.expect(handled() === 0, () => `${handled()} handlers ran`)
+      }),
+  },
+  {
+    id: 'B2',
+    promise: 'a canary behind any payload on one socket: never answered, or exactly once',
+    sizes: { ci: 1000, release: 10_000 },
+    mutants: [
+      {
+        name: 'requests behind a refused one are served',
+        file: CONNECTIONS,
+        find: 'if (connection.condemned) return false',
+        replace: '',
+      },
+      {
+        name: 'an answer that closes does not end what is pipelined',
+        file: CONNECTIONS,
+        find: 'if (earlier.closes) connection.condemned = true',
+        replace: ';',
+      },
+      {
+        name: 'a parser error is answered before what was due',
+        file: CONNECTIONS,
+        find: 'connection.open.size > 0 || ',
+        replace: '',
+      },
+      mutants.coding as Mutant,
+    ],
+    run: (trial) =>
+      withCountingApp(async (app, handled) => {
+        const random = randomFrom(trial.size)
+        const canary =
+          'POST /api/count HTTP/1.1\r\nHost: canary\r\nX-Request-Id: canary\r\nContent-Length: 0\r\n\r\n'
+        const bad = Object.entries(MALFORMED)
+        const good = Object.entries(GOOD)
+        let expected = 0
+        await inParallel(trial.size, 16, async () => {
+          const isGood = random(2) === 0
+          const list = isGood ? good : bad
+          const [name, payload] = list[random(list.length)] as [string, string]
+          const before = random(2) === 0 ? 'POST /api/count HTTP/1.1\r\nHost: a\r\n\r\n' : ''
+          const statuses = [...(before === '' ? [] : [200]), ...(isGood ? [200, 200] : [400])]
+          expected += statuses.filter((status) => status === 200).length
+          const bytes = before + payload + canary
+          const cut = random(bytes.length)
+          const pieces = random(2) === 0 ? [bytes] : [bytes.slice(0, cut), 1, bytes.slice(cut)]
+          const seen = await sendRaw(app.port, pieces, {
+            answers: isGood ? statuses.length : Infinity,
+            quietMs: 4000,
+          })
+          expectAnswers(trial, name, seen, statuses)
+          const canaries = seen.answers.filter(({ headers }) =>
+            headers.some(([, value]) => value === 'canary'),
+          ).length
+          trial.expect(
+            canaries === (isGood ? 1 : 0),
+            () => `${name}: the canary was answered ${canaries} times`,
+          )
+        })
+        trial.expect(handled() === expected, () => `${handled()} handlers ran, not ${expected}`)
+      }),
+  },
+  {
+    id: 'B4',
+    promise: 'mutations of good requests: no 5xx, none hangs, memory stays',
+    sizes: { ci: 10_000, release: 100_000 },
+    mutants: [
+      {
+        name: 'an undecodable escape is a bug',
+        file: 'src/adapters/http/router.ts',
+        find: 'return decodeURIComponent(text)\n  } catch {',
+        replace: 'return decodeURIComponent(text)\n  } catch (error) {\n    throw error',
+      },
+      {
+        name: 'a slow head is waited for',
+        file: 'src/adapters/http/server.ts',
+        find: 'connectionsCheckingInterval: SWEEP_MS',
+        replace: 'connectionsCheckingInterval: 60_000',
+      },
+    ],
+    run: (trial) =>
+      withCountingApp(
+        async (app) => {
+          const { email } = await app.addCustomer()
+          const token = await app.login(email)
+          const body = JSON.stringify({ email: 'nobody@example.com', password: 'x' })
+          const seeds = [
+            ...Object.values(GOOD),
+            `POST /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+            `POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+            'GET /api/status?a=%20b HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\n\r\n',
+            'GET /api/%41/%zz HTTP/1.1\r\nHost: a\r\n\r\n',
+          ]
+          const random = randomFrom(trial.size)
+          globalThis.gc?.()
+          const heapBefore = process.memoryUsage().heapUsed
+          let slowestMs = 0
+          await inParallel(trial.size, 64, async () => {
+            const bytes = mutatedBytes(seeds[random(seeds.length)] ?? '', random)
+            const beganMs = performance.now()
+            const seen = await sendRaw(app.port, bytes, { answers: 1, quietMs: 5000 })
+            slowestMs = Math.max(slowestMs, performance.now() - beganMs)
+            const flaws = seen.answers
+              .map(flawOf)
+              .filter((flaw) => flaw !== null && !flaw.endsWith('without a body'))
+            trial.expect(flaws.length === 0, () => `${JSON.stringify(bytes)}: ${flaws}`)
+            trial.expect(
+              seen.answers.length > 0 || seen.closed,
+              () => `${JSON.stringify(bytes)}: neither answered nor closed`,
+            )
+          })
+          await sleep(500)
+          globalThis.gc?.()
+          const grownMiB = (process.memoryUsage().heapUsed - heapBefore) / 1_048_576
+          trial.note(
+            `heap ${grownMiB.toFixed(1)} MiB more, slowest ${Math.round(slowestMs)} ms at a time-out of 1 s`,
+          )
+          trial.expect(grownMiB <= 20, () => `the heap grew by ${grownMiB.toFixed(1)} MiB`)
+        },
+        { HEADERS_TIMEOUT: '1s', REQUEST_TIMEOUT: '1s' },
+      ),
+  },
+  {
+    id: 'B5',
+    promise: 'up to 100 header lines work, more are 431, none is dropped in silence',
+    sizes: { ci: 10, release: 100 },
+    mutants: [
+      {
+        name: 'any number of lines is read',
+        file: GATE,
+        find: 'rawHeaders.length > MAX_HEADER_LINES * 2',
+        replace: 'false',
+      },
+      {
+        name: 'node drops what is beyond its own limit',
+        file: 'src/adapters/http/server.ts',
+        find: 'server.maxHeadersCount = 0',
+        replace: 'server.maxHeadersCount = 50',
+      },
+    ],
+    run: (trial) =>
+      withCountingApp(async (app) => {
+        const { email } = await app.addCustomer()
+        const token = await app.login(email)
+        for (let round = 0; round < trial.size; round++) {
+          for (const [lines, status] of [
+            [99, 200],
+            [100, 200],
+            [101, 431],
+            [1000, 431],
+            [2100, 431],
+          ] as const) {
+            for (const place of ['first', 'last']) {
+              const list = Array.from({ length: lines - 2 }, (_, i) => `a${i}: `)
+              const authorization = `Authorization: Bearer ${token}`
+              const all = place === 'first' ? [authorization, ...list] : [...list, authorization]
+              const bytes = `POST /api/me HTTP/1.1\r\nHost: a\r\n${all.join('\r\n')}\r\n\r\n`
+              const seen = await sendRaw(app.port, bytes, { answers: status === 200 ? 1 : Infinity })
+              expectAnswers(trial, `${lines} lines, Authorization ${place}`, seen, [status])
+            }
+          }
+        }
+      }),
+  },
+]
+
+function mutatedBytes(seed: string, random: (below: number) => number): string {
+  let bytes = seed
+  for (let changes = 1 + random(4); changes > 0; changes--) {
+    const at = random(bytes.length + 1)
+    const kind = random(5)
+    const piece =
+      [
+        '\r\n',
+        '\0',
+        ' ',
+        ':',
+        '%',
+        '\xff',
+        '{',
+        '0',
+        'Content-Length: 5\r\n',
+        'Expect: 100-continue\r\n',
+        'HTTP/1.1',
+        '\t',
+        '\r',
+        '\n',
+      ][random(14)] ?? ''
+    if (kind === 0) bytes = bytes.slice(0, at) + String.fromCharCode(random(256)) + bytes.slice(at + 1)
+    else if (kind === 1) bytes = bytes.slice(0, at) + bytes.slice(at + 1 + random(8))
+    else if (kind === 2) bytes = bytes.slice(0, at) + piece + bytes.slice(at)
+    else if (kind === 3) bytes = bytes.slice(0, at) + bytes.slice(at, at + random(30)) + bytes.slice(at)
+    else bytes = bytes.slice(0, at || 1)
+  }
+  return bytes
+}

@@ -1,0 +1,441 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { memoryInvalidations } from '../../../src/adapters/memory/invalidations.ts'
+import { randomIds } from '../../../src/adapters/node-crypto/ids.ts'
+import { serviceSecrets } from '../../../src/adapters/node-crypto/service-secrets.ts'
+import { tokenSecrets } from '../../../src/adapters/node-crypto/token-secrets.ts'
+import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
+import { latchkey } from '../../../src/application/latchkey.ts'
+import type { Ports } from '../../../src/application/ports.ts'
+import { PASSWORD, type RunningApp, startApp } from '../../support/running-app.ts'
+import { type Row, Skipped } from '../row.ts'
+import { inParallel, randomFrom } from '../wire.ts'
+
+const PASSWORD_RULES = 'src/domain/password.ts'
+const CUSTOMER_RULES = 'src/domain/customer.ts'
+
+async function withApp(use: (app: RunningApp) => Promise<void>): Promise<void> {
+  const app = await startApp()
+  try {
+    await use(app)
+  } finally {
+    await app.close()
+  }
+}
+
+async function loginStatus(app: RunningApp, email: string, password: string): Promise<number> {
+  return (await app.call('/api/login', { body: { email, password } })).status
+}
+
+/** Strings that have hurt others: look-alikes, controls, surrogates, quotes, markup, paths, formats. */
+function hostile(random: (below: number) => number): string {
+  const parts = [
+    '\u0000',
+    '\ud800',
+    '\udc00',
+    "'",
+    '"',
+    '\\',
+    '%',
+    '$1',
+    '--',
+    '; drop table customers',
+    '\u2028',
+    '\u202e',
+    '\ufeff',
+    '\u00a0',
+    '\u212a',
+    '\u0131',
+    '\u017f',
+    '💥',
+    'é',
+    'e\u0301',
+    '\n',
+    '\r',
+    '\t',
+    '\u001b[31m',
+    '{{7*7}}',
+    '../',
+    '%00',
+    '\u007f',
+    '\uffff',
+    'a',
+    '@',
+    '.',
+    ' ',
+  ]
+  return Array.from({ length: 1 + random(12) }, () => parts[random(parts.length)]).join('')
+}
+
+export const inputRows: readonly Row[] = [
+  {
+    id: 'D1',
+    promise: 'passwords at the limits of bcrypt and of the contract',
+    sizes: { ci: 1, release: 5 },
+    mutants: [
+      {
+        name: 'a password is trimmed',
+        file: 'src/application/login.ts',
+        find: 'passwords.verify(password, ',
+        replace: 'passwords.verify(password.trim(), ',
+      },
+      {
+        name: 'NUL is let through',
+        file: PASSWORD_RULES,
+        find: "if (password.includes('\\u0000'))",
+        replace: 'if (false)',
+      },
+      {
+        name: 'any length is verified',
+        file: PASSWORD_RULES,
+        find: 'const MAX_PRESENTED_BYTES = 1024',
+        replace: 'const MAX_PRESENTED_BYTES = 1e9',
+      },
+      {
+        name: 'characters are counted for bytes',
+        file: PASSWORD_RULES,
+        find: 'utf8Bytes(password) > MAX_SET_BYTES',
+        replace: 'password.length > MAX_SET_BYTES',
+      },
+    ],
+    run: (trial) =>
+      withApp(async (app) => {
+        const at = (bytes: number, end = '') => 'p'.repeat(bytes - Buffer.byteLength(end)) + end
+        for (let round = 0; round < trial.size; round++) {
+          for (const password of [
+            at(71),
+            at(72),
+            at(72, 'é'),
+            at(72, '💥'),
+            '€'.repeat(24),
+            ' hunter2 ',
+            '        ',
+            'e\u0301'.repeat(8),
+          ]) {
+            const { email } = await app.addCustomer({ password })
+            trial.expect(
+              (await loginStatus(app, email, password)) === 200,
+              () => `${JSON.stringify(password)} is refused`,
+            )
+            for (const other of [
+              password.slice(1),
+              password.slice(0, -1),
+              `x${password}`,
+              password.trim(),
+              password.normalize('NFC'),
+            ]) {
+              if (other === password || !other.isWellFormed()) continue
+              const status = await loginStatus(app, email, other)
+              trial.expect(
+                status === 401,
+                () => `${JSON.stringify(other)} for ${JSON.stringify(password)}: ${status}`,
+              )
+            }
+            const status = await loginStatus(app, email, `${password}\u0000x`)
+            trial.expect(status === 422, () => `NUL: ${status}`)
+          }
+          for (const [password, why] of [
+            [at(73), '73 bytes'],
+            ['€'.repeat(25), '75 bytes'],
+            [at(73, 'é'), 'é across the limit'],
+            [at(10_000), '10,000 bytes'],
+            ['short', 'too short'],
+            ['with\u0000nul', 'NUL'],
+            ['\ud800'.repeat(8), 'surrogates'],
+          ] as const) {
+            const refused = await app.addCustomer({ password }).then(
+              () => false,
+              () => true,
+            )
+            trial.expect(refused, () => `a password was set: ${why}`)
+          }
+          const { email, id } = await app.addCustomer()
+          await app.database.sql('update customers set password_hash = $2 where id = $1', [
+            id,
+            '$2y$04$abcdefghijklmnopqrstuuNt.0ah97gHY3F7JC1Z6EXmQc0bQBhIO',
+          ])
+          for (const [password, wanted] of [
+            [at(100), 200],
+            [at(1024), 200],
+            [at(1025), 422],
+            [at(10_000), 422],
+            [at(71), 401],
+          ] as const) {
+            const status = await loginStatus(app, email, password)
+            trial.expect(
+              status === wanted,
+              () => `an imported hash, ${password.length} bytes: ${status}, not ${wanted}`,
+            )
+          }
+        }
+      }),
+  },
+  {
+    id: 'D4',
+    promise: "an e-mail that looks like another never opens that one's account",
+    sizes: { ci: 1, release: 5 },
+    mutants: [
+      {
+        name: 'case is folded beyond ASCII',
+        file: CUSTOMER_RULES,
+        find: 'trimmedEmail(email).replace(/[A-Z]+/g, (letters) => letters.toLowerCase())',
+        replace: 'trimmedEmail(email).toLowerCase()',
+      },
+      {
+        name: 'an e-mail is normalised',
+        file: CUSTOMER_RULES,
+        find: "return email.replace(/^[\\t\\n\\f\\r ]+|[\\t\\n\\f\\r ]+$/g, '')",
+        replace: "return email.normalize('NFKC').trim()",
+      },
+    ],
+    run: (trial) =>
+      withApp(async (app) => {
+        const accounts: Readonly<Record<string, { same: readonly string[]; other: readonly string[] }>> = {
+          'kim.list@example.com': {
+            same: ['KIM.LIST@EXAMPLE.COM', ' kim.list@example.com\t', 'Kim.List@example.com'],
+            other: [
+              '\u212aim.list@example.com',
+              'k\u0131m.list@example.com',
+              'kim.li\u017ft@example.com',
+              'kim.list@example.com\u00a0',
+              '\ufeffkim.list@example.com',
+              '\uff4bim.list@example.com',
+              'kim.list@example\u3002com',
+              'kimlist@example.com',
+              'kim.list+x@example.com',
+            ],
+          },
+          "o'hara+x@xn--mnchen-3ya.example": {
+            same: ["O'Hara+X@XN--MNCHEN-3YA.example"],
+            other: [
+              "o'hara@xn--mnchen-3ya.example",
+              "o'hara+x@münchen.example",
+              'o’hara+x@xn--mnchen-3ya.example',
+            ],
+          },
+          'ñandu@example.com': {
+            same: ['ñANDU@example.com'],
+            other: ['Ñandu@example.com', 'n\u0303andu@example.com', 'nandu@example.com'],
+          },
+          'ana@localhost': { same: ['ANA@localhost'], other: ['ana@localhost.', 'ana@local\u00adhost'] },
+        }
+        for (const email of Object.keys(accounts)) await app.addCustomer({ email })
+        for (let round = 0; round < trial.size; round++) {
+          for (const [email, { same, other }] of Object.entries(accounts)) {
+            for (const [list, wanted] of [
+              [[email, ...same], 200],
+              [other, 401],
+            ] as const) {
+              for (const presented of list) {
+                const status = await loginStatus(app, presented, PASSWORD)
+                trial.expect(
+                  status === wanted,
+                  () => `${JSON.stringify(presented)} for ${email}: ${status}, not ${wanted}`,
+                )
+              }
+            }
+          }
+          const long = (length: number) => `${'💥'.repeat(length - 12)}@example.com`
+          for (const [email, wanted] of [
+            ['', 422],
+            [' \t', 422],
+            [long(254), 401],
+            [long(255), 422],
+            ['a\u0000@example.com', 422],
+            ['a@example.com\u0000', 422],
+            ['a\u0085@example.com', 422],
+            ['a\ud800@example.com', 422],
+          ] as const) {
+            const status = await loginStatus(app, email, PASSWORD)
+            trial.expect(
+              status === wanted,
+              () => `${JSON.stringify(email).slice(0, 40)}: ${status}, not ${wanted}`,
+            )
+          }
+        }
+      }),
+  },
+  {
+    id: 'D10',
+    promise: 'naughty strings as e-mail, password, token and path: 4xx, never 5xx',
+    sizes: { ci: 1, release: 3 },
+    mutants: [
+      {
+        name: 'a NUL reaches the database',
+        file: CUSTOMER_RULES,
+        find: 'if (/[\\u0000-\\u001f\\u007f-\\u009f]/.test(email))',
+        replace: 'if (false)',
+      },
+    ],
+    run: (trial) =>
+      withApp(async (app) => {
+        const file = join(process.env.TEST_DATA ?? '', 'naughty-strings.json')
+        if (!existsSync(file)) throw new Skipped('the test data is not there')
+        const strings = [...(JSON.parse(readFileSync(file, 'utf8')) as string[]), 'a\u0000b', '\ud800']
+        for (let round = 0; round < trial.size; round++) {
+          await inParallel(strings.length, 8, async (i) => {
+            const text = strings[i] ?? ''
+            for (const [email, password] of [
+              [text, 'x'],
+              ['a@example.com', text],
+              [`a${text}`, text],
+            ] as const) {
+              const status = await loginStatus(app, email, password)
+              trial.expect(status === 401 || status === 422, () => `${JSON.stringify(text)}: ${status}`)
+            }
+            const path = await app.call(`/api/${encodeURIComponent(text.toWellFormed())}`)
+            trial.expect(path.status === 404, () => `${JSON.stringify(text)} in the path: ${path.status}`)
+            const header = Buffer.from(text)
+              .toString('latin1')
+              .replace(/[^\t\x20-\x7e\x80-\xff]/g, '')
+            const token = await app.call('/api/me', { token: `${header}x` })
+            trial.expect(token.status === 401, () => `${JSON.stringify(text)} as a token: ${token.status}`)
+          })
+        }
+        trial.expect(
+          !app.logLines.some((line) => line.includes('"level":"error"')),
+          () => 'an error was logged',
+        )
+      }),
+  },
+  {
+    id: 'D12',
+    promise: 'hostile input becomes no SQL error: 0 connections dropped by the pool',
+    sizes: { ci: 2000, release: 10_000 },
+    mutants: [
+      {
+        name: 'a NUL reaches the database',
+        file: CUSTOMER_RULES,
+        find: 'if (/[\\u0000-\\u001f\\u007f-\\u009f]/.test(email))',
+        replace: 'if (false)',
+      },
+    ],
+    run: (trial) =>
+      withApp(async (app) => {
+        const { email } = await app.addCustomer()
+        const token = await app.login(email)
+        const backends = () =>
+          app.database.sql<{ pid: number }>(
+            `select pid from pg_stat_activity where datname = current_database() and application_name = 'latchkey' order by pid`,
+          )
+        // The pool is full before, so that whatever is missing afterwards was dropped.
+        await inParallel(200, 20, async () => void (await loginStatus(app, 'nobody@example.com', 'x')))
+        const before = (await backends()).map(({ pid }) => pid)
+        const random = randomFrom(trial.size)
+        await inParallel(trial.size, 16, async () => {
+          const status = await loginStatus(app, hostile(random), hostile(random))
+          trial.expect(status === 401 || status === 422, () => `${status}`)
+        })
+        const after = new Set((await backends()).map(({ pid }) => pid))
+        const dropped = before.filter((pid) => !after.has(pid))
+        trial.expect(
+          dropped.length === 0,
+          () => `${dropped.length} of ${before.length} connections were dropped`,
+        )
+        trial.expect(
+          (await app.call('/api/me', { token })).status === 200,
+          () => 'a good token is refused afterwards',
+        )
+        trial.note(`${before.length} connections before, ${after.size} after`)
+      }),
+  },
+  {
+    id: 'E7',
+    promise: 'whatever the cause of a refused login, the answer is the same to the byte',
+    sizes: { ci: 5, release: 50 },
+    mutants: [
+      {
+        name: 'a disabled customer is told so',
+        file: 'src/application/login.ts',
+        find: 'if (!right || !mayLogIn || verifiedHash === null) break',
+        replace:
+          "if (found !== null && !mayLogIn) throw new Error('disabled')\n      if (!right || !mayLogIn || verifiedHash === null) break",
+      },
+    ],
+    run: (trial) =>
+      withApp(async (app) => {
+        const causes: Record<string, string> = {
+          unknown: 'nobody@example.com',
+          wrong: (await app.addCustomer({ email: 'wrong@example.com' })).email,
+        }
+        for (const [cause, hash] of [
+          ['none', null],
+          ['damaged', '$2b$04$short'],
+          ['md5', '5f4dcc3b5aa765d61d8327deb882cf99'],
+          ['$2x$', '$2x$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'],
+          ['cost 16', '$2b$16$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'],
+          ['empty', ''],
+        ] as const) {
+          const { id, email } = await app.addCustomer()
+          await app.database.sql('update customers set password_hash = $2 where id = $1', [id, hash])
+          causes[cause] = email
+        }
+        const disabled = await app.addCustomer()
+        await app.service.latchkey.customers.disable(disabled.id, app.service.latchkey.patience())
+        causes.disabled = disabled.email
+        let standard: string | null = null
+        for (let round = 0; round < trial.size; round++) {
+          for (const [cause, email] of Object.entries(causes)) {
+            const password = cause === 'wrong' ? 'wrong' : PASSWORD
+            const { status, headers, body } = await app.call('/api/login', {
+              body: { email, password },
+              headers: { 'X-Request-Id': 'same' },
+            })
+            const whole = JSON.stringify({
+              status,
+              headers: [...headers].filter(([name]) => name !== 'date'),
+              body,
+            })
+            standard ??= whole
+            trial.expect(whole === standard && status === 401, () => `${cause}: ${whole}`)
+          }
+        }
+      }),
+  },
+  {
+    id: 'F3',
+    promise: 'tokens with a wrong checksum cost 0 calls of the store and 0 of the cache',
+    sizes: { ci: 100_000, release: 1_000_000 },
+    mutants: [
+      {
+        name: 'the checksum is not compared',
+        file: 'src/adapters/node-crypto/token-secrets.ts',
+        find: 'checksumOf(body) === presented.slice(-CHECKSUM_CHARACTERS)',
+        replace: 'true',
+      },
+    ],
+    async run(trial) {
+      let calls = 0
+      const counting = () => {
+        calls++
+        throw new Error('not to be called')
+      }
+      const ports = {
+        loginTokens: { findByDigest: counting },
+        invalidations: memoryInvalidations(),
+        secrets: tokenSecrets({ prefix: 'lk' }),
+        serviceSecrets: serviceSecrets([]),
+        clock: systemClock,
+        ids: randomIds,
+      } as unknown as Ports
+      const { authenticate, patience } = latchkey(ports, { tokenTtlMs: null })
+      const { secret } = ports.secrets.issue()
+      const random = randomFrom(trial.size)
+      const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+      for (let i = 0; i < trial.size; i++) {
+        const at = 3 + random(46)
+        const other = alphabet[(alphabet.indexOf(secret[at] as string) + 1 + random(61)) % 62]
+        const refused = await authenticate(
+          secret.slice(0, at) + other + secret.slice(at + 1),
+          patience(),
+        ).then(
+          () => 'accepted',
+          (error) => error.reason,
+        )
+        trial.expect(refused === 'invalid_token', () => `${refused}`)
+      }
+      trial.expect(calls === 0, () => `${calls} calls`)
+      trial.note(`${calls} calls of the store behind the check, where the cache stands too`)
+    },
+  },
+]

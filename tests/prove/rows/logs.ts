@@ -1,0 +1,167 @@
+import { route } from '../../../src/adapters/http/route.ts'
+import { sendRaw } from '../../support/raw-http.ts'
+import { PASSWORD, startApp } from '../../support/running-app.ts'
+import type { Row } from '../row.ts'
+
+const DISPATCH = 'src/adapters/http/dispatch.ts'
+
+export const logRows: readonly Row[] = [
+  {
+    id: 'K1',
+    promise: 'no secret in any line of the log, at the finest level, bugs and outages included',
+    sizes: { ci: 20, release: 500 },
+    mutants: [
+      {
+        name: "an error's message is logged",
+        file: DISPATCH,
+        find: 'error: error.name,',
+        replace: 'error: error.message,',
+      },
+      {
+        name: 'the whole stack is logged',
+        file: DISPATCH,
+        find: "?.split('\\n').filter((line) => line.startsWith('    at '))",
+        replace: "?.split('\\n')",
+      },
+      {
+        name: 'the target is logged',
+        file: DISPATCH,
+        find: '...(route === null ? {} : { route })',
+        replace: "route: request.url ?? ''",
+      },
+    ],
+    async run(trial) {
+      const service = 'canary-service-secret-0123456789abcdef'
+      const app = await startApp({
+        env: { SERVICE_TOKENS: `canary=${service}`, TOKEN_CACHE_TTL: '0s' },
+        routes: () => [
+          route('POST /broken', {
+            auth: 'none',
+            handle: ({ headers }) => {
+              throw Object.assign(new TypeError(`cannot use ${headers.authorization}`), {
+                detail: PASSWORD,
+                parameters: [PASSWORD],
+              })
+            },
+          }),
+        ],
+      })
+      try {
+        for (let i = 0; i < trial.size; i++) {
+          const password = `canary-password-${i}`
+          const { email, id } = await app.addCustomer({ email: `canary-email-${i}@example.com`, password })
+          const token = await app.login(email, password)
+          const [row] = await app.database.sql<{ password_hash: string }>(
+            'select password_hash from customers where id = $1',
+            [id],
+          )
+          await app.call(`/api/me?token=${token}&x=canary-query-${i}`, { token })
+          await app.call('/api/login', { body: { email: password, password: token } })
+          await app.call('/api/login', { body: `{"email":"${email}","password":"${password}` })
+          await app.call(`/api/broken?token=${token}`, { token })
+          await app.call('/api/status', { method: 'GET', token: service })
+          await app.call('/api/status', { method: 'GET', token: `${service}x` })
+          await app.database.sql('alter table login_tokens rename column token_hash to gone')
+          const bug = await app.call(`/api/me?token=${token}`, { token })
+          await app.database.sql('alter table login_tokens rename column gone to token_hash')
+          trial.expect(
+            bug.status === 500 && !JSON.stringify(bug.body).includes('token_hash'),
+            () => `a broken statement: ${JSON.stringify(bug.body)}`,
+          )
+          const log = app.logLines.splice(0).join('')
+          trial.expect(log.includes('request.failed'), () => 'nothing was logged')
+          for (const canary of [
+            token,
+            token.slice(0, 12),
+            password,
+            service,
+            PASSWORD,
+            email,
+            row?.password_hash ?? '?',
+            '$2b$',
+            'canary-',
+            'token_hash',
+            'select',
+          ]) {
+            trial.expect(
+              !log.includes(canary),
+              () => `${canary} in ${log.split('\n').find((line) => line.includes(canary))}`,
+            )
+          }
+        }
+      } finally {
+        await app.close()
+      }
+    },
+  },
+  {
+    id: 'K3',
+    promise: 'line breaks and escapes in any field of a request: one JSON line an event',
+    sizes: { ci: 20, release: 500 },
+    mutants: [
+      {
+        name: 'any request id is taken over',
+        file: 'src/adapters/http/exchange.ts',
+        find: '/^[A-Za-z0-9._-]{1,128}$/.test(presented)',
+        replace: 'true',
+      },
+      {
+        name: 'the target is logged',
+        file: DISPATCH,
+        find: '...(route === null ? {} : { route })',
+        replace: "route: request.url ?? ''",
+      },
+    ],
+    async run(trial) {
+      const app = await startApp({
+        routes: () => [
+          route('POST /broken/:id', {
+            auth: 'none',
+            handle: ({ params }) => {
+              throw new Error(`no ${params.id}\n{"level":"forged"}`)
+            },
+          }),
+        ],
+      })
+      try {
+        for (let i = 0; i < trial.size; i++) {
+          for (const text of [
+            '\r\n',
+            '\n{"level":"forged"}',
+            '\u2028',
+            '\u2029',
+            '\u001b[31mred',
+            '\u0007',
+            '"',
+            '\\"',
+            '\u202e',
+            '\u0085',
+          ]) {
+            const raw = Buffer.from(text)
+              .toString('latin1')
+              .replace(/[\r\n\u0000]/g, '\u001b')
+              .replaceAll('\u0007', '\u001b')
+            const path = `/api/broken/${encodeURIComponent(text)}`
+            const head = `POST ${path}?q=${encodeURIComponent(text)} HTTP/1.1\r\nHost: a\r\nX-Request-Id: x${raw.replaceAll('\u001b', '\u00e9')}\r\nUser-Agent: u\r\nContent-Length: 0\r\n\r\n`
+            const { answers } = await sendRaw(app.port, head, { answers: 1 })
+            trial.expect(answers[0]?.status === 500, () => `${JSON.stringify(text)}: ${answers[0]?.status}`)
+            await app.call('/api/login', { body: { email: `a${text}@example.com`, password: text } })
+            const lines = app.logLines.splice(0)
+            trial.expect(lines.length === 1, () => `${lines.length} lines for one event`)
+            for (const line of lines) {
+              const whole =
+                line.endsWith('\n') && line.slice(0, -1).split(/[\r\n\u2028\u2029\u0085]/).length === 1
+              const clean = !line.includes(encodeURIComponent(text)) && !/forged|\u001b|\u00e9/.test(line)
+              trial.expect(
+                whole && clean && JSON.parse(line).event === 'request.failed',
+                () => `${JSON.stringify(line)}`,
+              )
+            }
+          }
+        }
+      } finally {
+        await app.close()
+      }
+    },
+  },
+]

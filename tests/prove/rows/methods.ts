@@ -1,0 +1,84 @@
+import { METHODS } from 'node:http'
+import { route } from '../../../src/adapters/http/route.ts'
+import { sendRaw } from '../../support/raw-http.ts'
+import { SERVICE_SECRET, startApp } from '../../support/running-app.ts'
+import type { Row } from '../row.ts'
+
+const handle = () => ({})
+
+export const methodRows: readonly Row[] = [
+  {
+    id: 'C1',
+    promise: "every method of node's on every route and on none: 200, 405 with Allow, 404",
+    sizes: { ci: 1, release: 10 },
+    mutants: [
+      {
+        name: 'Allow forgets HEAD',
+        file: 'src/adapters/http/router.ts',
+        find: "methods.includes('GET') ? ['HEAD'] : []",
+        replace: '[]',
+      },
+      {
+        name: 'HEAD is not answered',
+        file: 'src/adapters/http/router.ts',
+        find: "method === 'HEAD' ? 'GET' : method",
+        replace: 'method',
+      },
+      {
+        name: 'a missing method is a missing path',
+        file: 'src/adapters/http/router.ts',
+        find: 'throw new MethodNotAllowed(allow)',
+        replace: 'throw new NotFound()',
+      },
+    ],
+    async run(trial) {
+      const app = await startApp({
+        routes: () => [
+          route('GET /orders/:id', { auth: 'none', handle }),
+          route('PUT /orders/:id', { auth: 'none', handle }),
+          route('PATCH /orders/:id', { auth: 'none', handle }),
+          route('DELETE /orders/:id', { auth: 'none', handle }),
+        ],
+      })
+      try {
+        const { email } = await app.addCustomer()
+        const paths: Readonly<Record<string, readonly string[]>> = {
+          '/api/login': ['POST'],
+          '/api/me': ['POST'],
+          '/api/logout': ['POST'],
+          '/api/status': ['GET'],
+          '/livez': ['GET'],
+          '/readyz': ['GET'],
+          '/api/orders/1': ['GET', 'PUT', 'PATCH', 'DELETE'],
+          '/api/nothing': [],
+        }
+        for (let round = 0; round < trial.size; round++) {
+          for (const [path, methods] of Object.entries(paths)) {
+            const allow = [...methods, 'OPTIONS', ...(methods.includes('GET') ? ['HEAD'] : [])].sort()
+            for (const method of METHODS) {
+              // Its target is of another form; the row on framing has it.
+              if (method === 'CONNECT') continue
+              const token = path === '/api/status' ? SERVICE_SECRET : await app.login(email)
+              const body = path === '/api/login' ? JSON.stringify({ email, password: 'correct horse 9' }) : ''
+              const type = body === '' ? '' : 'Content-Type: application/json\r\n'
+              const head = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n${type}`
+              const bytes = `${head}Content-Length: ${body.length}\r\n\r\n${body}`
+              const { answers } = await sendRaw(app.port, bytes, { answers: 1, head: method === 'HEAD' })
+              const status =
+                methods.length === 0 ? 404 : !allow.includes(method) ? 405 : method === 'OPTIONS' ? 204 : 200
+              const shown = answers[0]?.headers.find(([name]) => name === 'Allow')?.[1]
+              const shows = status === 405 || status === 204 ? allow.join(', ') : undefined
+              trial.expect(
+                answers[0]?.status === status && shown === shows,
+                () =>
+                  `${method} ${path}: ${answers[0]?.status} with Allow ${shown}, not ${status} with ${shows}`,
+              )
+            }
+          }
+        }
+      } finally {
+        await app.close()
+      }
+    },
+  },
+]

@@ -1,0 +1,67 @@
+import type { RawAnswer, RawExchange } from '../support/raw-http.ts'
+import type { Trial } from './row.ts'
+
+/** A small random source that one number repeats (mulberry32). */
+export function randomFrom(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * below)
+  }
+}
+
+/** What is wrong with an answer as one of ours, whatever it answers; null when nothing is. */
+export function flawOf(answer: RawAnswer | undefined): string | null {
+  if (answer === undefined) return 'no answer'
+  const { status, headers, body } = answer
+  if (status === 100) return null
+  const value = (name: string) => headers.find(([other]) => other === name)?.[1]
+  if (value('X-Content-Type-Options') !== 'nosniff' || value('Cache-Control') !== 'no-store')
+    return `headers of ${status}`
+  if (!/^[A-Za-z0-9._-]{1,128}$/.test(value('X-Request-Id') ?? '')) return `request id of ${status}`
+  if (status >= 500) return `status ${status}`
+  if (status === 204 || body === '') return status === 204 ? null : `${status} without a body`
+  try {
+    const envelope = JSON.parse(body)
+    if (status < 300) return envelope.success === true ? null : `body of ${status}`
+    const whole = envelope.success === false && envelope.code === status && envelope.error && envelope.reason
+    return whole && envelope.request_id === value('X-Request-Id') ? null : `envelope of ${status}`
+  } catch {
+    return `${status} that is not JSON`
+  }
+}
+
+/** Expects exactly these statuses, each in an answer of ours, and the connection ended when the last one says so. */
+export function expectAnswers(
+  trial: Trial,
+  label: string,
+  seen: RawExchange,
+  statuses: readonly number[],
+): void {
+  const flaw = seen.answers.map(flawOf).find((text) => text !== null)
+  const last = seen.answers.at(-1)
+  const closes = last?.headers.some(([name, value]) => name === 'Connection' && value === 'close') === true
+  const got = seen.answers.map(({ status }) => status)
+  const holds = flaw === undefined && `${got}` === `${statuses}` && (!closes || seen.closed)
+  trial.expect(
+    holds,
+    () =>
+      `${label}: answered ${got}, not ${statuses}${flaw ? `, ${flaw}` : ''}${closes && !seen.closed ? ', left open' : ''}`,
+  )
+}
+
+/** Runs `work` for 0 … count − 1, `parallel` at a time. */
+export async function inParallel(
+  count: number,
+  parallel: number,
+  work: (index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0
+  await Promise.all(
+    Array.from({ length: parallel }, async () => {
+      while (next < count) await work(next++)
+    }),
+  )
+}
