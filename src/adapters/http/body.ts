@@ -37,7 +37,7 @@ const PARAMETER =
 
 /** RFC 9110, section 8.3.1: `application/json` in any case, with at most one charset, which is utf-8. */
 function isJsonInUtf8(contentType: string): boolean {
-  const type = /^application\/json(?=[\t ;]|$)/i.exec(contentType)
+  const type = /^application\/json/i.exec(contentType)
   if (type === null) return false
   let at = type[0].length
   let charset: string | null = null
@@ -55,14 +55,15 @@ function isJsonInUtf8(contentType: string): boolean {
 }
 
 function read(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> {
-  const { request, response, bodyLimitBytes } = exchange
+  const { request, response, bodyLimitBytes, bodyFailure } = exchange
+  if (bodyFailure !== null) return Promise.reject(bodyFailure)
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false
     response.writeContinue()
   }
   return new Promise((resolve, reject) => {
     let bytes = 0
-    exchange.failBody = fail
+    exchange.rejectBody = fail
     request.on('data', onData).once('end', onEnd).once('error', onGone).once('close', onGone)
 
     function onData(chunk: Buffer): void {
@@ -87,7 +88,7 @@ function read(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> 
       reject(error)
     }
     function stop(): void {
-      exchange.failBody = null
+      exchange.rejectBody = null
       request.off('data', onData).off('end', onEnd).off('close', onGone)
     }
   })

@@ -11,6 +11,8 @@ interface Connection {
   readonly open: Set<Exchange>
   /** Nothing that comes after is read as a request: its framing cannot be trusted, or it was told to close. */
   condemned: boolean
+  /** The socket goes with the last answer, whatever that answer says. */
+  ends: boolean
   /** What the parser refused, waiting for the answers that were due before it. */
   failure: HttpError | null
 }
@@ -44,12 +46,7 @@ export function makeConnections(): Connections {
       if (!exchange.response.shouldKeepAlive) connection.condemned = true
       connection.open.add(exchange)
       open.add(exchange)
-      exchange.response.once('close', () => {
-        connection.open.delete(exchange)
-        open.delete(exchange)
-        settle(socket, connection)
-        if (open.size === 0) whenIdle?.()
-      })
+      exchange.response.once('close', () => end(exchange, connection))
       return true
     },
 
@@ -67,8 +64,8 @@ export function makeConnections(): Connections {
       if (last !== undefined && !last.request.complete) {
         // The error lies in the body of the last request: its own answer tells of it, unless it has one.
         last.closes = true
-        if (last.failBody !== null) last.failBody(failure)
-        else if (last.answered) socket.destroySoon()
+        connection.ends = true
+        last.failBody(failure)
         return
       }
       connection.failure = failure
@@ -84,15 +81,29 @@ export function makeConnections(): Connections {
   function of(socket: Socket): Connection {
     let connection = connections.get(socket)
     if (connection === undefined) {
-      connection = { open: new Set(), condemned: false, failure: null }
-      connections.set(socket, connection)
+      const opened: Connection = { open: new Set(), condemned: false, ends: false, failure: null }
+      // Answers that wait for an earlier one hear nothing of it when the connection goes.
+      socket.once('close', () => {
+        for (const exchange of opened.open) end(exchange, opened)
+      })
+      connections.set(socket, opened)
+      connection = opened
     }
     return connection
   }
 
+  function end(exchange: Exchange, connection: Connection): void {
+    connection.open.delete(exchange)
+    open.delete(exchange)
+    settle(exchange.request.socket, connection)
+    if (open.size === 0) whenIdle?.()
+  }
+
   /** Writes the parser's failure once nothing is due before it. */
   function settle(socket: Socket, connection: Connection): void {
-    if (connection.failure === null || connection.open.size > 0 || !socket.writable) return
+    if (connection.open.size > 0 || !socket.writable) return
+    if (connection.ends) socket.destroySoon()
+    if (connection.failure === null) return
     socket.end(rawFailure(connection.failure, requestIdOf(undefined)))
     // Half-closed first, so that what the client still sends does not reset the answer away.
     const timer = setTimeout(() => socket.destroy(), CLOSING_MS)

@@ -18,8 +18,10 @@ export class Exchange {
   answered = false
   /** The template of the route that was matched, for logs. */
   route: string | null = null
-  /** Rejects the body that is being read; null when none is. */
-  failBody: ((error: HttpError | ClientGone) => void) | null = null
+  /** What the parser found wrong with the body, which may be before anybody reads it. */
+  bodyFailure: HttpError | null = null
+  /** Rejects the body that is being read, or stops waiting for the rest of it; null when nobody does either. */
+  rejectBody: ((error: HttpError) => void) | null = null
 
   constructor(
     request: IncomingMessage,
@@ -36,6 +38,12 @@ export class Exchange {
     this.awaitsContinue = options.awaitsContinue
     this.bodyLimitBytes = options.bodyLimitBytes
     this.headers = options.headers
+  }
+
+  /** The rest of the body will not come, or cannot be understood. */
+  failBody(error: HttpError): void {
+    this.bodyFailure = error
+    this.rejectBody?.(error)
   }
 
   /** Bytes of body that the head announces: 0 for none, null where the length is not known beforehand. */

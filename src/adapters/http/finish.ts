@@ -9,8 +9,9 @@ const LINGER_BYTES = 32 * 1024 * 1024
  * put off until the client is done, within bounds: a socket closed over unread bytes is reset, and a reset takes
  * the answer from the client's hands (RFC 9112, section 9.6).
  */
-export function finish({ request, response, closes }: Exchange, text: string | null): void {
-  if (!closes || request.complete || request.destroyed) {
+export function finish(exchange: Exchange, text: string | null): void {
+  const { request, response, closes, bodyFailure } = exchange
+  if (!closes || request.complete || request.destroyed || bodyFailure !== null) {
     response.end(text ?? undefined)
     request.resume()
     return
@@ -20,6 +21,7 @@ export function finish({ request, response, closes }: Exchange, text: string | n
   const whole = setTimeout(end, LINGER_MS)
   if (text === null) response.flushHeaders()
   else response.write(text)
+  exchange.rejectBody = end
   request.on('data', count).once('end', end).once('close', end)
   request.resume()
 

@@ -74,7 +74,6 @@ export const bodyRows: readonly Row[] = [
         replace: 'true',
       },
       { name: 'of two lines the first counts', file: BODY, find: 'lines !== 1 || ', replace: '' },
-      { name: 'a type that begins like it will do', file: BODY, find: '(?=[\\t ;]|$)', replace: '' },
       {
         name: 'any coding will do',
         file: BODY,
@@ -292,27 +291,32 @@ function statusOfSuite(file: string, bytes: number): number {
   return DECIDED[file] ?? 400
 }
 
-/** Sends ten pieces, reading only what comes in between; answers the status that the client got to see. */
+/** Sends ten pieces before it reads, as a simple client does; answers the status that it got to see. */
 function streamed(port: number, piece: Buffer, withLength: boolean): Promise<number | null> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
+    const socket = connect(port, '127.0.0.1').pause()
     let received = ''
     socket.on('data', (bytes) => {
       received += bytes
     })
-    const end = () => resolve(received === '' ? null : Number(received.split(' ')[1]))
-    socket.on('error', () => {}).on('close', end)
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(received === '' ? null : Number(received.split(' ')[1])))
+    // Adding a listener has set it flowing.
+    socket.pause()
     const framing = withLength ? `Content-Length: ${10 * piece.length}` : 'Transfer-Encoding: chunked'
+    const chunk = withLength
+      ? piece
+      : Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')])
     socket.write(
       `POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`,
     )
     let left = 10
-    const next = () => {
-      if (left-- === 0) return socket.end(withLength ? '' : '0\r\n\r\n')
-      if (!withLength) socket.write(`${piece.length.toString(16)}\r\n`)
-      socket.write(piece)
-      return withLength ? socket.write('', next) : socket.write('\r\n', next)
+    next()
+
+    function next(error?: Error | null): void {
+      if (error) return
+      if (left-- > 0) socket.write(chunk, next)
+      else socket.end(withLength ? '' : '0\r\n\r\n', () => socket.resume())
     }
-    socket.once('connect', next)
   })
 }
