@@ -53,6 +53,21 @@ describe('A login', () => {
     }
   })
 
+  it('asks for the e-mail folded, so that a store need not trim', async () => {
+    const asked: string[] = []
+    const core = memoryCore(({ customers }) => ({
+      customers: {
+        ...customers,
+        async findByEmail(email) {
+          asked.push(email)
+          return null
+        },
+      },
+    }))
+    await assert.rejects(login(core, '\t Ana@Example.COM \r\n'), InvalidCredentials)
+    assert.deepEqual(asked, ['ana@example.com'])
+  })
+
   it('revokes the earlier login token and no other', async () => {
     const core = memoryCore()
     const customer = await core.customer()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { crc32 } from 'node:zlib'
 import type { TokenSecrets } from '../../src/application/ports.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -115,6 +116,35 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       }
     })
 
+    it('a right checksum alone makes no token', () => {
+      const random = body.slice(0, 40)
+      assert.equal(withChecksum(`lk_${random}`), VECTOR)
+      for (const text of [
+        random,
+        `_${random}`,
+        `${'l'.repeat(17)}_${random}`,
+        `Lk_${random}`,
+        `lK_${random}`,
+        `1k_${random}`,
+        `l-k_${random}`,
+        `ñ_${random}`,
+        `lk-${random}`,
+        `lk__${random.slice(1)}`,
+        `lk_${random.slice(1)}`,
+        `lk_${random}0`,
+        `lk_${random}000000`,
+        `lk_${random.slice(1)}-`,
+        ` lk_${random}`,
+        `x\nlk_${random}`,
+        `lk_${random.slice(1)}\n`,
+      ]) {
+        assert.equal(secrets.digestOf(withChecksum(text)), null, JSON.stringify(text))
+      }
+      for (const text of [`l_${random}`, `${'l'.repeat(16)}_${random}`, `l9_${random}`]) {
+        assert.notEqual(secrets.digestOf(withChecksum(text)), null, text)
+      }
+    })
+
     it('a text under another prefix is another token, with another checksum', () => {
       for (const prefix of ['l', 'lkk', 'kl', 'acme']) {
         assert.equal(secrets.digestOf(`${prefix}_${body}`), null)
@@ -131,6 +161,16 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       }
     })
   })
+}
+
+function withChecksum(text: string): string {
+  let rest = crc32(text)
+  let digits = ''
+  for (let digit = 0; digit < 6; digit++) {
+    digits = ALPHABET[rest % 62] + digits
+    rest = Math.floor(rest / 62)
+  }
+  return text + digits
 }
 
 function chiSquare(text: string): number {

@@ -13,6 +13,7 @@ export const MISTAKES = [
   'marks no look-up for a customer',
   'takes a customer for a digest',
   'compares the expiry when it reads, not on a hit',
+  'takes a look-up that failed for an unknown token',
 ] as const
 export type Mistake = (typeof MISTAKES)[number]
 
@@ -50,19 +51,28 @@ export function sketchOfCache(mistake: Mistake | null): MakeCached {
 
     function read(digest: Digest, waitMs: number) {
       const untilMonotonicMs = clock.monotonicMs() + ttlMs
-      const fill = { marked: false, reading: inner.findByDigest(digest, waitMs) }
+      const asked = inner.findByDigest(digest, waitMs)
+      const isHasty = mistake === 'takes a look-up that failed for an unknown token'
+      const fill = { marked: false, reading: isHasty ? asked.catch(() => null) : asked }
       fills.set(digest, fill)
       fill.reading
         .then((owned) => {
-          if (owned !== null && owned.token.revokedAtMs === null && !fill.marked) {
-            keep(digest, owned, untilMonotonicMs)
-          }
+          if (owned?.token.revokedAtMs === null) {
+            if (!fill.marked) keep(digest, owned, untilMonotonicMs)
+          } else forget(digest)
         })
         .catch(() => {})
         .finally(() => {
           if (fills.get(digest) === fill) fills.delete(digest)
         })
       return fill
+    }
+
+    function forget(digest: Digest): void {
+      cache.delete(digest)
+      const fill = fills.get(digest)
+      if (fill) fill.marked = true
+      fills.delete(digest)
     }
 
     function keep(digest: Digest, owned: OwnedToken, untilMonotonicMs: number): void {

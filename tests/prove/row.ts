@@ -3,7 +3,10 @@ export interface Row {
   readonly id: string
   readonly promise: string
   /** Trials, or whatever the row's promise counts, for each size of a run. */
-  readonly sizes: Readonly<Record<Size, number>>
+  readonly sizes: Readonly<Record<Size, number>> & {
+    /** What finds its mutants out, where that needs less than CI's size. */
+    readonly mutant?: number
+  }
   /** The naive forms that the row must find out, each a change of one place of the source. */
   readonly mutants: readonly Mutant[]
   run(trial: Trial): Promise<void>

@@ -5,6 +5,7 @@ import { framingRows } from './rows/framing.ts'
 import { inputRows } from './rows/input.ts'
 import { logRows } from './rows/logs.ts'
 import { methodRows } from './rows/methods.ts'
+import { outageRows } from './rows/outages.ts'
 
 /** Every row that is tried, in the order of the table. */
 export const ROWS: readonly Row[] = [
@@ -12,6 +13,7 @@ export const ROWS: readonly Row[] = [
   ...bodyRows,
   ...methodRows,
   ...inputRows,
+  ...outageRows,
   ...clientRows,
   ...logRows,
 ]

@@ -50,7 +50,7 @@ process.exitCode = wrong === 0 && !interrupted ? 0 : 1
 
 async function prove(row: Row): Promise<void> {
   const beganMs = performance.now()
-  const outcome = await runRow(row, size, ROOT)
+  const outcome = await runRow(row, row.sizes[size], ROOT)
   const { trials, failures, examples, notes, skipped } = outcome
   const bound = failures === 0 && trials > 0 ? `${((3 / trials) * 100).toPrecision(2)} %` : '-'
   const seconds = ((performance.now() - beganMs) / 1000).toFixed(1)
@@ -65,9 +65,11 @@ async function prove(row: Row): Promise<void> {
   for (const mutant of row.mutants) await findOut(row, mutant)
 }
 
-/** A mutant is tried at the size of CI: what needs more to be found out would not be found out there. */
+/** A mutant is tried at the size of CI at most: what needs more to be found out would not be found out there. */
 async function findOut(row: Row, mutant: Mutant): Promise<void> {
-  const { failures, examples } = await withMutant(ROOT, mutant, (tree) => runRow(row, 'ci', tree))
+  const { failures, examples } = await withMutant(ROOT, mutant, (tree) =>
+    runRow(row, row.sizes.mutant ?? row.sizes.ci, tree),
+  ).catch((error: Error) => ({ failures: 0, examples: [error.message] }))
   if (failures === 0) wrong++
   const seen =
     failures === 0
@@ -76,10 +78,10 @@ async function findOut(row: Row, mutant: Mutant): Promise<void> {
   print(`        mutant "${mutant.name}": ${seen}`)
 }
 
-function runRow(row: Row, of: Size, tree: string): Promise<Outcome> {
+function runRow(row: Row, trials: number, tree: string): Promise<Outcome> {
   const child = spawn(
     process.execPath,
-    ['--expose-gc', '--import', 'tsx', join(tree, 'tests/prove/row-process.ts'), row.id, `${row.sizes[of]}`],
+    ['--expose-gc', '--import', 'tsx', join(tree, 'tests/prove/row-process.ts'), row.id, `${trials}`],
     {
       cwd: tree,
       env: { ...process.env, TEST_DATABASE_URL: server.url, TEST_DATA: join(ROOT, '../shared/data') },
@@ -95,7 +97,7 @@ function runRow(row: Row, of: Size, tree: string): Promise<Outcome> {
   child.stderr.on('data', (text) => {
     errors = (errors + text).slice(-2000)
   })
-  const timer = setTimeout(() => child.kill('SIGKILL'), ROW_MS[of])
+  const timer = setTimeout(() => child.kill('SIGKILL'), ROW_MS[size])
   return new Promise((resolve) => {
     child.once('close', (code, signal) => {
       clearTimeout(timer)

@@ -52,7 +52,9 @@ export function cachedLoginTokens(
     fill.reading.then(
       (owned) => {
         if (fills.get(digest) === fill) fills.delete(digest)
-        if (owned !== null && !fill.marked) keep(digest, owned, untilMonotonicMs)
+        // After one request was refused none that begins later is accepted, even by what was read before.
+        if (owned === null || !authenticates(owned, clock.nowMs())) forget(digest)
+        else if (!fill.marked) keep(digest, owned, untilMonotonicMs)
       },
       () => {
         if (fills.get(digest) === fill) fills.delete(digest)
@@ -63,7 +65,6 @@ export function cachedLoginTokens(
 
   function keep(digest: Digest, owned: OwnedToken, untilMonotonicMs: number): void {
     const nowMs = clock.nowMs()
-    if (!authenticates(owned, nowMs)) return
     const { token, customer } = owned
     const leftMs = Math.min(untilMonotonicMs - clock.monotonicMs(), (token.expiresAtMs ?? Infinity) - nowMs)
     if (leftMs <= 0) return
@@ -86,8 +87,7 @@ export function cachedLoginTokens(
   function obey(invalidation: Invalidation): void {
     switch (invalidation.kind) {
       case 'digest':
-        mark(invalidation.digest)
-        cache.delete(invalidation.digest)
+        forget(invalidation.digest)
         break
       case 'customer':
         // Whose token a fill is reading is not known before it has read.
@@ -100,6 +100,11 @@ export function cachedLoginTokens(
         digestsOf.clear()
         break
     }
+  }
+
+  function forget(digest: Digest): void {
+    mark(digest)
+    cache.delete(digest)
   }
 
   /** Also takes it out, so that a request that begins later reads for itself. */

@@ -40,11 +40,10 @@ export function makeRouter(routes: readonly Route[]): Router {
     const params = Object.entries(found.params)
     // The tree lets a parameter be empty; ours never is.
     if (params.some(([, value]) => value === '')) return null
-    return {
-      kind: 'route',
-      route,
-      params: Object.fromEntries(params.map(([name, value]) => [name, decoded(value ?? '')])),
-    }
+    const values = params.map(([name, value = '']) => [name, decoded(value)] as const)
+    // A NUL is no text that a store could look for.
+    if (values.some(([, value]) => value.includes('\u0000'))) throw new InvalidRequest({ closes: false })
+    return { kind: 'route', route, params: Object.fromEntries(values) }
   }
 }
 
@@ -84,8 +83,6 @@ function literal(path: string): string {
 }
 
 function decoded(text: string): string {
-  // A NUL is no text that a store could look for.
-  if (text.includes('%00')) throw new InvalidRequest({ closes: false })
   try {
     return decodeURIComponent(text)
   } catch {

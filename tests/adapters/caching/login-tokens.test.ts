@@ -178,6 +178,35 @@ describe('A look-up', () => {
     assert.equal(await joining, null)
   })
 
+  for (const [what, dead] of [
+    ['unknown', () => null],
+    ['revoked', () => ({ ...owned(), token: { ...owned().token, revokedAtMs: 1 } })],
+  ] as const) {
+    it(`that finds the token ${what} drops what a faster one has stored`, async () => {
+      const slow = find()
+      await invalidations.announce({ kind: 'customer', customerId: 'c2' })
+      await fill(owned())
+      reads[0]?.resolve(dead())
+      await slow
+      assert.equal(await isServedFromCache(), false)
+    })
+
+    it(`that finds the token ${what} keeps the next one from being stored or joined`, async () => {
+      const slow = find()
+      await invalidations.announce({ kind: 'customer', customerId: 'c2' })
+      const next = find()
+      reads[0]?.resolve(dead())
+      await slow
+      const last = find()
+      assert.equal(reads.length, 3)
+      reads[1]?.resolve(owned())
+      await next
+      assert.equal(cache.size, 0)
+      reads[2]?.resolve(null)
+      assert.equal(await last, null)
+    })
+  }
+
   it('keeps nothing that does not authenticate', async () => {
     const active = owned()
     for (const answer of [
@@ -322,6 +351,9 @@ describe('An entry', () => {
     reads[0]?.resolve(answer)
     assert.equal(await finding, answer)
     assert.equal(cache.size, 0)
+    // Nor is it known as one of its customer's.
+    cache.delete = () => assert.fail()
+    await invalidations.announce(OF_CUSTOMER)
   })
 
   it('is not used longer because the wall clock was set back', async () => {

@@ -10,12 +10,12 @@ cacheContract('node-cache', (maxEntries) => {
   return { cache: nodeCache({ maxEntries }), advance: (ms) => mock.timers.tick(ms) }
 })
 
-it('node-cache holds no timer that would keep the process or sweep its keys', () => {
+it('node-cache starts no timer: a sweep would stop the loop for as long as it has keys', (t) => {
+  const timeouts = t.mock.method(globalThis, 'setTimeout')
+  const intervals = t.mock.method(globalThis, 'setInterval')
   const cache = nodeCache<object>({ maxEntries: 10 })
-  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-  const before = timers()
   cache.set('a', {}, 60_000)
   cache.clear()
   cache.set('a', {}, 60_000)
-  assert.equal(timers(), before)
+  assert.equal(timeouts.mock.callCount() + intervals.mock.callCount(), 0)
 })

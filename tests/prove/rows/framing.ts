@@ -146,7 +146,7 @@ export const framingRows: readonly Row[] = [
   {
     id: 'B4',
     promise: 'mutations of good requests: no 5xx, none hangs, memory stays',
-    sizes: { ci: 10_000, release: 100_000 },
+    sizes: { ci: 10_000, release: 100_000, mutant: 300 },
     mutants: [
       {
         name: 'an undecodable escape is a bug',
@@ -178,7 +178,7 @@ export const framingRows: readonly Row[] = [
           globalThis.gc?.()
           const heapBefore = process.memoryUsage().heapUsed
           let slowestMs = 0
-          await inParallel(trial.size, 64, async () => {
+          await inParallel(trial.size, 256, async () => {
             const bytes = mutatedBytes(seeds[random(seeds.length)] ?? '', random)
             const beganMs = performance.now()
             const seen = await sendRaw(app.port, bytes, { answers: 1, quietMs: 5000 })

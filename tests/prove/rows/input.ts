@@ -184,7 +184,7 @@ export const inputRows: readonly Row[] = [
       {
         name: 'an e-mail is normalised',
         file: CUSTOMER_RULES,
-        find: "return email.replace(/^[\\t\\n\\f\\r ]+|[\\t\\n\\f\\r ]+$/g, '')",
+        find: 'return email.slice(start, end)',
         replace: "return email.normalize('NFKC').trim()",
       },
     ],

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { mutated } from './mutant-tree.ts'
+import { ROWS } from './rows.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+describe('the mutants of the proof', () => {
+  for (const row of ROWS) {
+    test(`of ${row.id} fit the source as it is`, () => {
+      assert.ok(row.mutants.length > 0, 'a row without a mutant shows nothing of its own worth')
+      for (const mutant of row.mutants) {
+        const source = readFileSync(join(root, mutant.file), 'utf8')
+        assert.notEqual(mutated(source, mutant), source)
+      }
+    })
+  }
+
+  test('that fit no place, or two, are refused', () => {
+    const mutant = { name: 'm', file: 'f', find: 'a', replace: 'b' }
+    assert.throws(() => mutated('xyz', mutant), /fits 0 places/)
+    assert.throws(() => mutated('a a', mutant), /fits 2 places/)
+  })
+})
