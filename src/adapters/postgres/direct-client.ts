@@ -1,5 +1,6 @@
 import type { Client } from 'pg'
 import { DatabaseUnreachable } from './database-refused.ts'
+import { driverUrl, isOfTls } from './driver-url.ts'
 import { PromptClient } from './prompt-client.ts'
 
 const CONNECT_MS = 5000
@@ -7,7 +8,7 @@ const CONNECT_MS = 5000
 /** Lends a connection outside the pool, and ends it afterwards; throws `DatabaseUnreachable` in one line. */
 export async function withDirectClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new PromptClient({
-    connectionString: url,
+    connectionString: driverUrl(url),
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     application_name: 'latchkey',
@@ -18,7 +19,7 @@ export async function withDirectClient<T>(url: string, work: (client: Client) =>
     await client.connect()
   } catch (error) {
     throw new DatabaseUnreachable(
-      `The database at ${client.host}:${client.port} cannot be reached: ${reasonOf(error)}.`,
+      `The database at ${client.host}:${client.port} cannot be reached: ${reasonOf(error)}.${hintOf(error)}`,
       { cause: error },
     )
   }
@@ -27,6 +28,10 @@ export async function withDirectClient<T>(url: string, work: (client: Client) =>
   } finally {
     await client.end()
   }
+}
+
+function hintOf(error: unknown): string {
+  return isOfTls(error) ? ' Check sslmode in DATABASE_URL; the README tells what each value means.' : ''
 }
 
 // An attempt at several addresses rejects with an empty message and a code.

@@ -1,5 +1,6 @@
 import { Pool, type PoolClient } from 'pg'
 import { Unavailable } from '../../domain/errors.ts'
+import { driverUrl } from './driver-url.ts'
 import { PromptClient } from './prompt-client.ts'
 import { type Health, type Session, sessionOn } from './session.ts'
 import { judge } from './sql-state.ts'
@@ -49,7 +50,7 @@ const SET_UP = {
 /** Opens a pool; it connects when it is first used, and survives every loss of a connection. */
 export function openPool({ url, max, prepared, onEvent }: PoolOptions): DatabasePool {
   const pool = new Pool({
-    connectionString: url,
+    connectionString: driverUrl(url),
     max,
     Client: PromptClient,
     connectionTimeoutMillis: CONNECT_MS,

@@ -1,0 +1,14 @@
+/**
+ * The URL as the driver takes it without a warning: to this driver `prefer`, `require` and `verify-ca` mean
+ * `verify-full`, and it says so on standard error each time.
+ */
+export function driverUrl(url: string): string {
+  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full')
+}
+
+/** Whether an error is of TLS: of a certificate, or of a server that speaks none. */
+export function isOfTls(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  return /CERT|SELF_SIGNED|VERIFY|^ERR_TLS|^ERR_SSL/.test(code) || /\b(SSL|TLS)\b/.test(error.message)
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { createSecureContext, TLSSocket } from 'node:tls'
+import { withDirectClient } from '../../../src/adapters/postgres/direct-client.ts'
+import { driverUrl } from '../../../src/adapters/postgres/driver-url.ts'
+import { runLatchkey, temporaryFolder } from '../../support/running-process.ts'
+
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0
+
+describe('TLS to the database', {
+  skip: hasOpenssl ? false : 'openssl, which makes the certificate, is not on this machine',
+}, () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>
+  let server: Server
+  let url: string
+  let encrypted = 0
+  before(async () => {
+    folder = await temporaryFolder()
+    const [key, cert] = [join(folder.path, 'key.pem'), join(folder.path, 'cert.pem')]
+    const request = [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+      '-days',
+      '2',
+    ]
+    execFileSync(
+      'openssl',
+      [...request, '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'],
+      { stdio: 'ignore' },
+    )
+    const secureContext = createSecureContext({ key: readFileSync(key), cert: readFileSync(cert) })
+    // As much of a server as TLS needs: it agrees to encrypt, and ends where a log-in would begin.
+    server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => {
+        socket.write('S')
+        const secure = new TLSSocket(socket, { isServer: true, secureContext })
+        secure.on('error', () => {})
+        secure.once('data', () => {
+          encrypted++
+          secure.destroy()
+        })
+      })
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    url = `postgres://u:p@localhost:${(server.address() as AddressInfo).port}/d`
+  })
+  after(() => {
+    server.close()
+    folder.remove()
+  })
+
+  const outcome = async (query: string) => {
+    const before = encrypted
+    const error = await withDirectClient(`${url}?${query}`, async () => null).then(
+      () => assert.fail('there is no database'),
+      (refusal: Error) => refusal.message,
+    )
+    return { isEncrypted: encrypted > before, error }
+  }
+
+  test('to a self-signed certificate is refused, and the line names sslmode', async () => {
+    for (const mode of ['require', 'verify-full']) {
+      const { isEncrypted, error } = await outcome(`sslmode=${mode}`)
+      assert.equal(isEncrypted, false)
+      assert.match(error, /self-signed certificate.*sslmode/)
+    }
+  })
+
+  test('is established without a check, and with the certificate as the authority', async () => {
+    for (const query of [
+      'sslmode=no-verify',
+      `sslmode=verify-full&sslrootcert=${join(folder.path, 'cert.pem')}`,
+    ]) {
+      assert.equal((await outcome(query)).isEncrypted, true, query)
+    }
+  })
+
+  test('makes a command write its one line and no warning of the driver', async () => {
+    const env = { DATABASE_URL: `${url}?sslmode=require` }
+    const { code, stderr } = await runLatchkey(['migrate', '--check'], { cwd: folder.path, env })
+    assert.equal(code, 1)
+    assert.match(stderr, /^latchkey: [^\n]*sslmode[^\n]*\n$/)
+  })
+})
+
+test('a URL keeps all but the modes that mean verify-full', () => {
+  assert.equal(
+    driverUrl('postgres://h/d?a=b&sslmode=require&c=d'),
+    'postgres://h/d?a=b&sslmode=verify-full&c=d',
+  )
+  for (const url of [
+    'postgres://h/d',
+    'postgres://h/d?sslmode=disable',
+    'postgres://h/d?sslmode=require-x',
+  ]) {
+    assert.equal(driverUrl(url), url)
+  }
+})
