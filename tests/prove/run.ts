@@ -84,7 +84,7 @@ function runRow(row: Row, trials: number, tree: string): Promise<Outcome> {
     ['--expose-gc', '--import', 'tsx', join(tree, 'tests/prove/row-process.ts'), row.id, `${trials}`],
     {
       cwd: tree,
-      env: { ...process.env, TEST_DATABASE_URL: server.url, TEST_DATA: join(ROOT, '../shared/data') },
+      env: { ...process.env, TEST_DATABASE_URL: server.url },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   )

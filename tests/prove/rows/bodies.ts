@@ -211,7 +211,7 @@ export const bodyRows: readonly Row[] = [
     run: (trial) =>
       withApp(async (app) => {
         const folder = join(process.env.TEST_DATA ?? '', 'json-test-suite/test_parsing')
-        if (!existsSync(folder)) throw new Skipped('the test data is not there')
+        if (!existsSync(folder)) throw new Skipped('TEST_DATA names no folder with the public test data')
         for (const file of readdirSync(folder).sort()) {
           const body = readFileSync(join(folder, file))
           const status = statusOfSuite(file, body.length)

@@ -270,7 +270,7 @@ export const inputRows: readonly Row[] = [
     run: (trial) =>
       withApp(async (app) => {
         const file = join(process.env.TEST_DATA ?? '', 'naughty-strings.json')
-        if (!existsSync(file)) throw new Skipped('the test data is not there')
+        if (!existsSync(file)) throw new Skipped('TEST_DATA names no folder with the public test data')
         const strings = [...(JSON.parse(readFileSync(file, 'utf8')) as string[]), 'a\u0000b', '\ud800']
         for (let round = 0; round < trial.size; round++) {
           await inParallel(strings.length, 8, async (i) => {
