@@ -375,8 +375,9 @@ describe('a token', () => {
 })
 
 describe('the cache', () => {
-  test('cases 046 and 049: off, nothing is kept; full, everything is still served', async () => {
+  test('cases 046 and 049: off, nothing is kept; full, everything is still served', async (t) => {
     const off = await startApp({ database: app.database, env: { TOKEN_CACHE_TTL: '0s' } })
+    t.after(() => off.close())
     const secret = await handmade([])
     assert.equal((await off.call('/api/me', { token: secret })).status, 200)
     await app.database.sql(
@@ -384,39 +385,39 @@ describe('the cache', () => {
       [secret],
     )
     assert.equal((await off.call('/api/me', { token: secret })).status, 401)
-    await off.close()
 
     const small = await startApp({ database: app.database, env: { TOKEN_CACHE_MAX: '100' } })
-    const secrets = await Promise.all(Array.from({ length: 101 }, () => handmade([])))
+    t.after(() => small.close())
+    const secrets: string[] = []
+    // One after another: each takes a connection of its own, and the server has a hundred for all tests.
+    while (secrets.length < 101) secrets.push(await handmade([]))
     for (const each of [...secrets, secrets[0] ?? ''])
       assert.equal((await small.call('/api/me', { token: each })).status, 200)
-    await small.close()
   })
 })
 
 describe('an outage', () => {
-  test('case 072: a good or unknown token is 503, a wrong checksum or none 401, a login 503', async () => {
+  test('case 072: a good or unknown token is 503, a wrong checksum or none 401, a login 503', async (t) => {
     const secret = await handmade([])
     const proxy = await openTcpProxy(app.database.url)
+    t.after(() => proxy.close())
     const away = await startApp({ database: { ...app.database, url: proxy.url } })
-    try {
-      assert.equal((await away.call('/api/me', { token: await handmade([]) })).status, 200)
-      proxy.freeze()
-      const unknown = tokenSecrets({ prefix: 'lk' }).issue().secret
-      for (const [presented, status] of [
-        [secret, 503],
-        [unknown, 503],
-        [`${secret.slice(0, -1)}!`, 401],
-        [null, 401],
-      ] as const) {
-        assert.equal((await away.call('/api/me', { token: presented })).status, status)
-      }
-      const body = { email: 'ana@example.com', password: PASSWORD }
-      assert.equal((await away.call('/api/login', { body })).status, 503)
-    } finally {
+    t.after(async () => {
       proxy.thaw()
       await away.close()
-      await proxy.close()
+    })
+    assert.equal((await away.call('/api/me', { token: await handmade([]) })).status, 200)
+    proxy.freeze()
+    const unknown = tokenSecrets({ prefix: 'lk' }).issue().secret
+    for (const [presented, status] of [
+      [secret, 503],
+      [unknown, 503],
+      [`${secret.slice(0, -1)}!`, 401],
+      [null, 401],
+    ] as const) {
+      assert.equal((await away.call('/api/me', { token: presented })).status, status)
     }
+    const body = { email: 'ana@example.com', password: PASSWORD }
+    assert.equal((await away.call('/api/login', { body })).status, 503)
   })
 })
