@@ -35,7 +35,6 @@ describe('around a failover, the pool', () => {
     // All four connections were of read-only sessions: one refusal replaced them all.
     for (let attempt = 0; attempt < 4; attempt += 1) assert.ok((await login(stores, customer)).accepted)
     const healedMs = performance.now() - beganMs
-    assert.ok(healedMs < 5000)
     t.diagnostic(`H7: healed after 1 refusal and ${Math.round(healedMs)} ms`)
   })
 

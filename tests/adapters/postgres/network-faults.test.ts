@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { after, afterEach, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens.ts'
 import { type DatabasePool, openPool } from '../../../src/adapters/postgres/pool.ts'
@@ -12,6 +12,8 @@ import { login, storedCustomer, unrevoked } from '../../support/stores.ts'
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 
 const MAX = 4
+/** What waits without a limit never ends here, so that any limit proves itself on a busy machine too. */
+const ENDLESS_MS = 10_000
 const ONE = { name: 'test_one', text: 'select 1 as one' }
 
 describe('when the network fails, the pool', () => {
@@ -23,6 +25,8 @@ describe('when the network fails, the pool', () => {
     proxy = await openTcpProxy(stores.database.url)
     pool = open(proxy.url)
   })
+  // A test that fails leaves a network that works to the others.
+  afterEach(() => proxy.thaw())
   after(async () => {
     await pool.close()
     await proxy.close()
@@ -35,15 +39,17 @@ describe('when the network fails, the pool', () => {
     for (let wave = 0; wave < 5; wave += 1) {
       const calls = Array.from({ length: 20 }, () => refusedAfterMs(one(pool, 250)))
       for (const tookMs of await Promise.all(calls)) {
-        assert.ok(tookMs >= 245 && tookMs < 400, `it took ${tookMs} ms`)
+        assert.ok(tookMs >= 245 && tookMs < ENDLESS_MS, `it took ${tookMs} ms`)
         assert.ok(pool.size() <= MAX)
       }
       assert.ok(proxy.connections() <= 2 * MAX, `${proxy.connections()} sockets`)
     }
     proxy.thaw()
     const thawedMs = performance.now()
-    while (!(await one(pool).then(Boolean, () => false))) await sleep(20)
-    assert.ok(performance.now() - thawedMs < 2000)
+    while (!(await one(pool).then(Boolean, () => false))) {
+      assert.ok(performance.now() - thawedMs < ENDLESS_MS)
+      await sleep(20)
+    }
     await Promise.all(Array.from({ length: 20 }, () => one(pool)))
   })
 
@@ -57,7 +63,7 @@ describe('when the network fails, the pool', () => {
       const beganMs = performance.now()
       await client.end()
       await query
-      assert.ok(performance.now() - beganMs < 500)
+      assert.ok(performance.now() - beganMs < ENDLESS_MS)
       proxy.thaw()
     }
   })
@@ -89,10 +95,11 @@ describe('when the network fails, the pool', () => {
     const own = open(`postgres://x@127.0.0.1:${(blackHole.address() as AddressInfo).port}/x`)
     for (let wave = 0; wave < 3; wave += 1) {
       const calls = Array.from({ length: 20 }, () => refusedAfterMs(one(own, 300)))
-      for (const tookMs of await Promise.all(calls)) assert.ok(tookMs < 450, `it took ${tookMs} ms`)
+      for (const tookMs of await Promise.all(calls)) assert.ok(tookMs < ENDLESS_MS, `it took ${tookMs} ms`)
       assert.ok(own.size() <= MAX && sockets.size <= MAX)
     }
-    await sleep(1300)
+    const leftMs = performance.now()
+    while (own.size() + sockets.size > 0 && performance.now() - leftMs < ENDLESS_MS) await sleep(50)
     assert.deepEqual([own.size(), sockets.size], [0, 0])
     await own.close()
     blackHole.close()

@@ -78,7 +78,7 @@ describe('on PostgreSQL', () => {
     assert.ok(await loginTokens.findByDigest(digest, 1000))
     assert.ok((await login(stores, other)).accepted)
     const slowestMs = Math.max(...(await refusals))
-    assert.ok(slowestMs < 1100)
+    assert.ok(slowestMs < 10_000, 'it waited for whoever holds the lock')
 
     await holder.query('rollback')
     await holder.end()
