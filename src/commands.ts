@@ -1,6 +1,7 @@
 import type { Store } from './adapters/cli/operations.ts'
 import type { Configuration } from './adapters/config/configuration.ts'
 import { pinoLog } from './adapters/pino/log.ts'
+import { waitedInvalidations } from './adapters/postgres/invalidations.ts'
 import { migrate, pendingMigrations } from './adapters/postgres/migrations.ts'
 import { systemClock } from './adapters/system-clock/clock.ts'
 import { latchkey } from './application/latchkey.ts'
@@ -31,7 +32,7 @@ export async function withStore<T>(
 ): Promise<T> {
   const database = await openDatabase(configuration, 'command', log)
   try {
-    const ports = postgresPorts(configuration, database.pool)
+    const ports = postgresPorts(configuration, database.pool, waitedInvalidations())
     const patience = () => patienceOf(COMMAND_WAIT_MS, systemClock)
     return await use({
       customers: latchkey(ports, configuration).customers,

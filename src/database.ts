@@ -9,6 +9,9 @@ import type { Log } from './application/ports.ts'
 /** The configured PostgreSQL, with the schema that this code needs. */
 export interface Database {
   readonly pool: DatabasePool
+  readonly url: string
+  /** Of the same database, without a transaction pooler in between. */
+  readonly directUrl: string
   /** The folder of the embedded PostgreSQL; null for a server of the operator's. */
   readonly dataDir: string | null
   /** Whether this opening made the schema: nobody has used the database before. */
@@ -38,6 +41,8 @@ export async function openDatabase(configuration: Configuration, role: Role, log
     })
     return {
       pool,
+      url: server.url,
+      directUrl: server.directUrl,
       dataDir: server.dataDir,
       fresh: applied.some((name) => name.startsWith('0001')),
       notes: server.notes,

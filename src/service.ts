@@ -4,22 +4,19 @@ import type { Configuration } from './adapters/config/configuration.ts'
 import { builtInRoutes, probeRoutes } from './adapters/http/built-in-routes.ts'
 import type { Route } from './adapters/http/route.ts'
 import { assertAddressIsFree, type RunningServer, startServer } from './adapters/http/server.ts'
-import { memoryInvalidations } from './adapters/memory/invalidations.ts'
 import { nodeCache } from './adapters/node-cache/cache.ts'
 import { randomIds } from './adapters/node-crypto/ids.ts'
 import { serviceSecrets } from './adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from './adapters/node-crypto/token-secrets.ts'
 import { postgresCustomers } from './adapters/postgres/customers.ts'
+import { type PostgresInvalidations, postgresInvalidations } from './adapters/postgres/invalidations.ts'
 import { postgresLoginTokens } from './adapters/postgres/login-tokens.ts'
 import type { DatabasePool } from './adapters/postgres/pool.ts'
 import { postgresReadiness } from './adapters/postgres/readiness.ts'
 import { systemClock } from './adapters/system-clock/clock.ts'
 import { type Latchkey, latchkey, STORE_WAIT_MS } from './application/latchkey.ts'
-import type { Log, LoginTokens, Ports } from './application/ports.ts'
+import type { Invalidations, Log, LoginTokens, Ports } from './application/ports.ts'
 import { type Database, openDatabase } from './database.ts'
-
-/** The longest life of a cached validation while changes of other processes are not announced to this one. */
-const UNANNOUNCED_CACHE_MS = 1000
 
 /** What a service is composed of. */
 export interface ServiceOptions {
@@ -36,6 +33,7 @@ export interface Service {
   readonly url: string
   readonly database: Database
   readonly latchkey: Latchkey
+  readonly invalidations: Invalidations
   /** Drains the server and closes the database; `delay: false` skips the time for balancers to notice. */
   stop(options: { readonly delay: boolean }): Promise<void>
 }
@@ -50,8 +48,13 @@ export async function startService({
   // Before anything is made or started for it.
   await assertAddressIsFree(configuration)
   const database = await openDatabase(configuration, 'service', log)
+  const invalidations = openInvalidations(configuration, database, log)
+  async function closeStores(): Promise<void> {
+    await invalidations.close()
+    await database.close()
+  }
   try {
-    const keys = latchkey(postgresPorts(configuration, database.pool), configuration)
+    const keys = latchkey(postgresPorts(configuration, database.pool, invalidations), configuration)
     const readiness = postgresReadiness(database.pool)
     const table = [
       ...builtInRoutes(keys, { version: configuration.appVersion ?? version }),
@@ -63,23 +66,41 @@ export async function startService({
       url: configuration.publicUrl ?? server.url,
       database,
       latchkey: keys,
+      invalidations,
       async stop({ delay }) {
         await server.drain({
           delayMs: delay ? configuration.drainDelayMs : 0,
           deadlineMs: configuration.drainDeadlineMs,
         })
-        await database.close()
+        await closeStores()
       },
     }
   } catch (error) {
-    await database.close()
+    await closeStores()
     throw error
   }
 }
 
+function openInvalidations(
+  { revocation }: Configuration,
+  { url, directUrl }: Database,
+  log: Log,
+): PostgresInvalidations {
+  return postgresInvalidations({
+    url,
+    directUrl,
+    strict: revocation === 'strict',
+    clock: systemClock,
+    onEvent: ({ kind, detail }) => log[kind === 'resumed' ? 'info' : 'warn'](`cache.${kind}`, { detail }),
+  })
+}
+
 /** The ports on PostgreSQL, with the cache in front of the look-up of tokens. */
-export function postgresPorts(configuration: Configuration, pool: DatabasePool): Ports {
-  const invalidations = memoryInvalidations()
+export function postgresPorts(
+  configuration: Configuration,
+  pool: DatabasePool,
+  invalidations: Invalidations,
+): Ports {
   return {
     customers: postgresCustomers(pool),
     loginTokens: cached(postgresLoginTokens(pool)),
@@ -95,7 +116,6 @@ export function postgresPorts(configuration: Configuration, pool: DatabasePool):
     const { tokenCacheTtlMs, tokenCacheMax } = configuration
     if (tokenCacheTtlMs === 0) return loginTokens
     const cache = nodeCache<CachedToken>({ maxEntries: tokenCacheMax })
-    const ttlMs = Math.min(tokenCacheTtlMs, UNANNOUNCED_CACHE_MS)
-    return cachedLoginTokens(loginTokens, cache, invalidations, systemClock, { ttlMs })
+    return cachedLoginTokens(loginTokens, cache, invalidations, systemClock, { ttlMs: tokenCacheTtlMs })
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { SETTINGS } from '../src/adapters/config/settings.ts'
@@ -131,7 +131,8 @@ describe('the commands', () => {
     await shell.until(/(service\.started[\s\S]*){4}/)
     for (const [, pid] of shell.stdout().matchAll(/^pid (\d+)$/gm)) process.kill(Number(pid), 'SIGINT')
     const { stdout } = await shell.ended
-    assert.equal(stdout.match(/database\.migrated/g)?.length, 1)
+    // Each migration once, whoever of the four was first.
+    assert.equal(stdout.match(/database\.migrated/g)?.length, readdirSync(join(root, 'sql')).length)
     assert.equal(stdout.match(/service\.stopped/g)?.length, 4)
   })
 

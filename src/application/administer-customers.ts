@@ -42,9 +42,16 @@ export function makeAdministerCustomers({
     return password.passwordHash
   }
 
-  // An outcome that is unknown may be a commit: it invalidates as well.
-  function ending<T>(customerId: string, change: Promise<T>): Promise<T> {
-    return change.finally(() => invalidations.announce({ kind: 'customer', customerId }))
+  /** Resolves when every instance obeys the change. */
+  async function ending<T>(customerId: string, change: Promise<T>): Promise<T> {
+    const invalidation = { kind: 'customer', customerId } as const
+    const answer = await change.catch((error: unknown) => {
+      // An outcome that is unknown may be a commit, though nothing is acknowledged.
+      void invalidations.announce(invalidation)
+      throw error
+    })
+    await invalidations.announce(invalidation)
+    return answer
   }
 
   return {

@@ -47,9 +47,10 @@ export function makeLogin(
 
       const { secret, digest } = secrets.issue()
       const token = newLoginToken(found.customer)
-      if (await patience.wait((waitMs) => loginTokens.replace({ token, digest, verifiedHash }, waitMs))) {
-        return { secret, token }
-      }
+      const revoked = await patience.wait((waitMs) =>
+        loginTokens.replace({ token, digest, verifiedHash }, waitMs),
+      )
+      if (revoked !== null) return { secret, token }
     }
     throw new InvalidCredentials()
   }

@@ -50,10 +50,10 @@ export interface LoginTokens {
   listOf(customerId: string, waitMs: number): Promise<readonly LoginToken[]>
   /**
    * Stores a login token and revokes the customer's earlier one, both or neither; of any number of parallel calls
-   * for one customer all succeed and one token stays active. Answers false, and changes nothing, when the customer
-   * is gone or disabled or no longer has the `verifiedHash`.
+   * for one customer all succeed and one token stays active. Answers how many it revoked; null, and changes nothing,
+   * when the customer is gone or disabled or no longer has the `verifiedHash`.
    */
-  replace(login: NewLogin, waitMs: number): Promise<boolean>
+  replace(login: NewLogin, waitMs: number): Promise<number | null>
   /** Stores a token beside the customer's others; false when the customer is gone or disabled. */
   add(token: LoginToken, digest: Digest, waitMs: number): Promise<boolean>
   /** Revokes one token; false when it was not active any more. */
@@ -80,7 +80,12 @@ export type Invalidation =
 export interface Invalidations {
   /** Calls `obey` for every invalidation, its own process's included, in the order of the changes. */
   subscribe(obey: (invalidation: Invalidation) => void): void
-  /** Tells of a change that is committed, or may be; resolves when every instance obeys. */
+  /**
+   * Whether what was kept may be used now: every change that was acknowledged, and any other that is older than a
+   * second, has been obeyed here. Asked again for each use.
+   */
+  isCurrent(): boolean
+  /** Tells of a change that is committed, or may be: obeyed here before it returns; resolves when every instance obeys. */
   announce(invalidation: Invalidation): Promise<void>
 }
 

@@ -211,6 +211,7 @@ describe('A change that ends tokens', () => {
       const core = memoryCore(() => ({
         invalidations: {
           subscribe() {},
+          isCurrent: () => true,
           announce: () =>
             new Promise((resolve) => {
               obeyed = resolve

@@ -67,7 +67,7 @@ export function customersContract(name: string, create: CreateStores): void {
       }
     })
 
-    sentence('an e-mail is taken in every ASCII case', async (stores) => {
+    sentence('case 078: an e-mail is taken in every ASCII case', async (stores) => {
       const first = await storedCustomer(stores, { email: 'ada@example.com' })
       const second = { customer: aCustomer({ email: 'ADA@example.com' }), passwordHash: aPasswordHash() }
       assert.equal(await stores.customers.add(second, WAIT_MS), false)
@@ -75,7 +75,7 @@ export function customersContract(name: string, create: CreateStores): void {
       assert.deepEqual([found?.customer.id, found?.passwordHash], [first.id, first.passwordHash])
     })
 
-    sentence('of many who add one e-mail at once one succeeds', async ({ customers }) => {
+    sentence('cases 036 and 078: of many who add one e-mail at once one succeeds', async ({ customers }) => {
       const attempts = Array.from({ length: 20 }, () =>
         customers.add({ customer: aCustomer({ email: 'ada@example.com' }), passwordHash: null }, WAIT_MS),
       )
@@ -149,19 +149,22 @@ export function customersContract(name: string, create: CreateStores): void {
       assert.deepEqual(await unrevoked(stores, customer.id), [])
     })
 
-    sentence('a deleted customer is gone with all tokens, and the e-mail is free', async (stores) => {
-      const customer = await storedCustomer(stores)
-      const other = await storedCustomer(stores)
-      const tokens = [await login(stores, customer), await namedToken(stores, customer)]
-      const kept = await login(stores, other)
-      assert.equal(await stores.customers.delete(customer.id, WAIT_MS), true)
-      assert.equal(await stores.customers.findByEmail(customer.email, WAIT_MS), null)
-      for (const { digest } of tokens)
-        assert.equal(await stores.loginTokens.findByDigest(digest, WAIT_MS), null)
-      assert.deepEqual(await stores.loginTokens.listOf(customer.id, WAIT_MS), [])
-      assert.ok(await stores.loginTokens.findByDigest(kept.digest, WAIT_MS))
-      await storedCustomer(stores, { email: customer.email })
-    })
+    sentence(
+      'case 073: a deleted customer is gone with all tokens, and the e-mail is free',
+      async (stores) => {
+        const customer = await storedCustomer(stores)
+        const other = await storedCustomer(stores)
+        const tokens = [await login(stores, customer), await namedToken(stores, customer)]
+        const kept = await login(stores, other)
+        assert.equal(await stores.customers.delete(customer.id, WAIT_MS), true)
+        assert.equal(await stores.customers.findByEmail(customer.email, WAIT_MS), null)
+        for (const { digest } of tokens)
+          assert.equal(await stores.loginTokens.findByDigest(digest, WAIT_MS), null)
+        assert.deepEqual(await stores.loginTokens.listOf(customer.id, WAIT_MS), [])
+        assert.ok(await stores.loginTokens.findByDigest(kept.digest, WAIT_MS))
+        await storedCustomer(stores, { email: customer.email })
+      },
+    )
 
     sentence('an unknown customer is said to be unknown', async ({ customers }) => {
       const id = randomUUID()

@@ -22,6 +22,20 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
       }
     })
 
+    it('an announcement is obeyed here before the call returns', async () => {
+      const { subscribe, announce } = await create()
+      const obeyed: Invalidation[] = []
+      subscribe((invalidation) => obeyed.push(invalidation))
+      const announced = announce({ kind: 'everything' })
+      assert.deepEqual(obeyed, [{ kind: 'everything' }])
+      await announced
+    })
+
+    it('what is kept may be used', async () => {
+      const { isCurrent } = await create()
+      assert.equal(isCurrent(), true)
+    })
+
     it('every subscriber obeys, in the order of the announcements', async () => {
       const { subscribe, announce } = await create()
       const obeyed: Invalidation[][] = [[], [], []]

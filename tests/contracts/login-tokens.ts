@@ -132,7 +132,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       }
     })
 
-    sentence('of 64 parallel logins all succeed and one token is live', async (stores) => {
+    sentence('case 036: of 64 parallel logins all succeed and one token is live', async (stores) => {
       const customer = await storedCustomer(stores)
       const logins = await Promise.all(Array.from({ length: 64 }, () => login(stores, customer)))
       assert.ok(logins.every(({ accepted }) => accepted))

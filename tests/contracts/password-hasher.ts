@@ -75,7 +75,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       assert.equal(await passwords.verify('p'.repeat(71), hash), false)
     })
 
-    it('no hash, or a damaged one, is of no password, and no error', async () => {
+    it('cases 058, 060 and 061: no hash, or a damaged one, is of no password, and no error', async () => {
       const hash = VECTORS[1][1]
       for (const damaged of [
         null,

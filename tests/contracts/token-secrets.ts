@@ -20,7 +20,7 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       }
     })
 
-    it('2,000 issued secrets are distinct, well-formed, and found by the digest they came with', () => {
+    it('case 035: 2,000 issued secrets are distinct, well-formed, and found by the digest they came with', () => {
       const issued = Array.from({ length: 2000 }, () => secrets.issue())
       assert.equal(new Set(issued.map(({ secret }) => secret)).size, 2000)
       assert.equal(new Set(issued.map(({ digest }) => digest)).size, 2000)
@@ -32,7 +32,7 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       }
     })
 
-    it('a secret begins with the configured prefix, and stays good when that is changed', () => {
+    it('case 056: a secret begins with the configured prefix, and stays good when that is changed', () => {
       for (const prefix of ['a', 'acme', 'z234567890123456']) {
         const { secret, digest } = create(prefix).issue()
         assert.ok(secret.startsWith(`${prefix}_`))

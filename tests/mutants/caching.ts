@@ -15,7 +15,9 @@ export const MISTAKES = [
   'compares the expiry when it reads, not on a hit',
   'takes a look-up that failed for an unknown token',
 ] as const
-export type Mistake = (typeof MISTAKES)[number]
+/** The ones that only an instance without a lease can make. */
+export const LEASELESS_MISTAKES = ['loses sight of a look-up when it begins another'] as const
+export type Mistake = (typeof MISTAKES)[number] | (typeof LEASELESS_MISTAKES)[number]
 
 /** The idea of `cachedLoginTokens` in few lines, with one mistake or, for comparison, none. */
 export function sketchOfCache(mistake: Mistake | null): MakeCached {
@@ -36,6 +38,7 @@ export function sketchOfCache(mistake: Mistake | null): MakeCached {
     return {
       ...inner,
       async findByDigest(digest, waitMs) {
+        if (!invalidations.isCurrent()) return read(digest, waitMs).reading
         const kept = cache.get(digest)
         if (kept !== undefined && clock.monotonicMs() < kept.untilMonotonicMs) return kept.owned
         return (fills.get(digest) ?? read(digest, waitMs)).reading
@@ -54,6 +57,8 @@ export function sketchOfCache(mistake: Mistake | null): MakeCached {
       const asked = inner.findByDigest(digest, waitMs)
       const isHasty = mistake === 'takes a look-up that failed for an unknown token'
       const fill = { marked: false, reading: isHasty ? asked.catch(() => null) : asked }
+      const earlier = fills.get(digest)
+      if (earlier && mistake !== 'loses sight of a look-up when it begins another') earlier.marked = true
       fills.set(digest, fill)
       fill.reading
         .then((owned) => {

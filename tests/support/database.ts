@@ -49,7 +49,8 @@ async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   await sqlOn(serverUrl, `drop database if exists ${name} with (force)`)
 }
 
-async function sqlOn<Row extends QueryResultRow>(
+/** Runs one statement on a connection of its own. */
+export async function sqlOn<Row extends QueryResultRow>(
   url: string,
   text: string,
   values: readonly unknown[] = [],

@@ -60,24 +60,32 @@ async function put(socket: Socket, piece: Piece): Promise<void> {
 
 function parse(text: string, head: boolean): RawAnswer[] {
   const answers: RawAnswer[] = []
-  let rest = text
-  for (;;) {
-    const end = rest.indexOf('\r\n\r\n')
-    if (end === -1) return answers
-    const [line = '', ...lines] = rest.slice(0, end).split('\r\n')
-    const headers = lines.map((header) => {
-      const colon = header.indexOf(':')
-      return [header.slice(0, colon), header.slice(colon + 1).trim()] as const
-    })
-    const length = Number(headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1] ?? 0)
-    const body = head ? '' : rest.slice(end + 4, end + 4 + length)
-    if (!head && body.length < length) return answers
-    answers.push({
-      status: Number(line.split(' ')[1]),
-      headers,
-      body: Buffer.from(body, 'latin1').toString(),
-    })
-    rest = rest.slice(end + 4 + body.length)
+  for (let rest = text; ; ) {
+    const taken = takeAnswer(rest, head)
+    if (taken === null) return answers
+    answers.push(taken.answer)
+    rest = taken.rest
+  }
+}
+
+/** The first answer of a text in latin1, and what follows it; null while it is not whole. One to HEAD has no body. */
+export function takeAnswer(text: string, toHead: boolean): { answer: RawAnswer; rest: string } | null {
+  const end = text.indexOf('\r\n\r\n')
+  if (end === -1) return null
+  const [line = '', ...lines] = text.slice(0, end).split('\r\n')
+  const headers = lines.map((header) => {
+    const colon = header.indexOf(':')
+    return [header.slice(0, colon), header.slice(colon + 1).trim()] as const
+  })
+  const length = toHead
+    ? 0
+    : Number(headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1] ?? 0)
+  const body = text.slice(end + 4, end + 4 + length)
+  if (body.length < length) return null
+  const status = Number(line.split(' ')[1])
+  return {
+    answer: { status, headers, body: Buffer.from(body, 'latin1').toString() },
+    rest: text.slice(end + 4 + length),
   }
 }
 

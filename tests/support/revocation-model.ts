@@ -133,6 +133,7 @@ async function play(
   const memory = memoryInvalidations()
   const invalidations = {
     subscribe: memory.subscribe,
+    isCurrent: memory.isCurrent,
     announce: slow('announce', memory.announce, { varies: false }),
   }
   const secrets = tokenSecrets({ prefix: 'lk' })
@@ -182,7 +183,7 @@ async function play(
   // Whatever was stored too late is still there.
   await scheduler.waitFor(Promise.all(known.map(validate)))
 
-  async function noting(login: NewLogin, waitMs: number): Promise<boolean> {
+  async function noting(login: NewLogin, waitMs: number): Promise<number | null> {
     const before = revokedDigests()
     const answer = await inner.replace(login, waitMs)
     revokedBy.set(

@@ -46,8 +46,8 @@ export async function login(
 ): Promise<StoredToken & { readonly accepted: boolean }> {
   const token = aLoginToken({ customerId: id, ...different })
   const digest = aDigest()
-  const accepted = await loginTokens.replace({ token, digest, verifiedHash: passwordHash }, WAIT_MS)
-  return { token, digest, accepted }
+  const revoked = await loginTokens.replace({ token, digest, verifiedHash: passwordHash }, WAIT_MS)
+  return { token, digest, accepted: revoked !== null }
 }
 
 /** Stores a named token beside the customer's others. */

@@ -11,8 +11,12 @@ export interface TcpProxy {
   /** Passes nothing on any more, goodbyes included; new connections are accepted and hear nothing. */
   freeze(): void
   thaw(): void
+  /** New connections go to the server of this URL, which has the same accounts and databases. */
+  leadTo(serverUrl: string): void
   /** Once this text has been passed to the server, nothing comes back and the connection ends. */
   cutAfterSending(text: string): void
+  /** What a connection brings back is held for so long, once this text has been passed to the server on it. */
+  holdRepliesTo(text: string, forMs: number): void
   close(): Promise<void>
 }
 
@@ -23,13 +27,17 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
   const held: (() => void)[] = []
   let isFrozen = false
   let lastWords: string | null = null
+  let slow: { readonly text: string; readonly forMs: number } | null = null
+  let target = serverUrl
 
   const listener = createServer({ allowHalfOpen: true }, (client) => {
-    const server = connectTo(serverUrl)
+    const server = connectTo(target)
     clients.add(client)
     client.on('end', () => clients.delete(client)).on('close', () => clients.delete(client))
     let isCut = false
+    let holdMs = 0
     relay(client, server, (bytes) => {
+      if (slow !== null) holdMs = bytes.includes(slow.text) ? slow.forMs : 0
       server.write(bytes)
       if (lastWords === null || !bytes.includes(lastWords)) return
       isCut = true
@@ -37,7 +45,9 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
       setTimeout(() => client.destroy(), 50)
     })
     relay(server, client, (bytes) => {
-      if (!isCut) client.write(bytes)
+      if (isCut) return
+      if (holdMs === 0) client.write(bytes)
+      else setTimeout(() => client.write(bytes), holdMs)
     })
   })
   listener.listen(0, '127.0.0.1')
@@ -53,8 +63,14 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
       isFrozen = false
       for (const pass of held.splice(0)) pass()
     },
+    leadTo(url) {
+      target = url
+    },
     cutAfterSending(text) {
       lastWords = text
+    },
+    holdRepliesTo(text, forMs) {
+      slow = { text, forMs }
     },
     async close() {
       for (const socket of sockets) socket.destroy()

@@ -16,7 +16,8 @@ interface Fill {
 /**
  * Login tokens with a cache in front of the look-up. A fill registers itself before it reads, an invalidation marks
  * the fills that it concerns, and a marked fill is never stored; a change is announced after its commit and before
- * it is acknowledged, and also when its outcome is unknown.
+ * it is acknowledged, and also when its outcome is unknown. While the invalidations are not current, each look-up
+ * reads for itself: what another one has sent may have been read before a change that is acknowledged by now.
  */
 export function cachedLoginTokens(
   inner: LoginTokens,
@@ -32,6 +33,7 @@ export function cachedLoginTokens(
 
   return {
     async findByDigest(digest, waitMs) {
+      if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading
       const kept = cache.get(digest)
       if (kept !== undefined && clock.monotonicMs() < kept.untilMonotonicMs) return kept.owned
       return (fills.get(digest) ?? beginFill(digest, waitMs)).reading
@@ -39,15 +41,26 @@ export function cachedLoginTokens(
     listOf: inner.listOf,
     add: inner.add,
     replace: (login, waitMs) =>
-      announcing({ kind: 'customer', customerId: login.token.customerId }, inner.replace(login, waitMs)),
+      announcing(
+        { kind: 'customer', customerId: login.token.customerId },
+        inner.replace(login, waitMs),
+        (revoked) => revoked !== null && revoked > 0,
+      ),
     revoke: (token, atMs, waitMs) =>
-      announcing({ kind: 'digest', digest: token.digest }, inner.revoke(token, atMs, waitMs)),
+      announcing(
+        { kind: 'digest', digest: token.digest },
+        inner.revoke(token, atMs, waitMs),
+        // Somebody else's revocation is not acknowledged by a "no longer active" before it is obeyed, either.
+        () => true,
+      ),
   }
 
   function beginFill(digest: Digest, waitMs: number): Fill {
     // Taken before reading: the entry's life counts from the oldest moment that it can speak of.
     const untilMonotonicMs = clock.monotonicMs() + ttlMs
     const fill: Fill = { marked: false, reading: inner.findByDigest(digest, waitMs) }
+    // An earlier one would not be found any more by what marks it.
+    mark(digest)
     fills.set(digest, fill)
     fill.reading.then(
       (owned) => {
@@ -115,11 +128,17 @@ export function cachedLoginTokens(
     fills.delete(digest)
   }
 
-  async function announcing<T>(invalidation: Invalidation, change: Promise<T>): Promise<T> {
-    try {
-      return await change
-    } finally {
-      await invalidations.announce(invalidation)
-    }
+  async function announcing<T>(
+    invalidation: Invalidation,
+    change: Promise<T>,
+    mayHaveEnded: (answer: T) => boolean,
+  ): Promise<T> {
+    const answer = await change.catch((error: unknown) => {
+      // The outcome is unknown and nothing is acknowledged: nobody waits until the others obey.
+      void invalidations.announce(invalidation)
+      throw error
+    })
+    if (mayHaveEnded(answer)) await invalidations.announce(invalidation)
+    return answer
   }
 }

@@ -9,6 +9,8 @@ import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 
 const PAGE = 500
+/** True when it is said: a change that ends tokens resolves once it is obeyed. */
+const EVERYWHERE = ', on every instance'
 
 /** The commands on customers as functions: each writes what it did, or throws why not. */
 export function makeCustomerCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
@@ -32,7 +34,7 @@ export function makeCustomerCommands({ withStore }: Pick<Operations, 'withStore'
       const password = await newPassword(source, io)
       await change(email, async (customer, { customers, patience }) => {
         const revoked = known(email, await customers.setPassword(customer.id, password, patience()))
-        return `Set the password of ${printable(customer.email)}; ${tokens(revoked)} revoked.\n`
+        return `Set the password of ${printable(customer.email)}; ${tokens(revoked)} revoked${EVERYWHERE}.\n`
       })
     },
 
@@ -58,7 +60,7 @@ export function makeCustomerCommands({ withStore }: Pick<Operations, 'withStore'
     disable: (email: string) =>
       change(email, async (customer, { customers, patience }) => {
         const revoked = known(email, await customers.disable(customer.id, patience()))
-        return `Disabled ${printable(customer.email)}; ${tokens(revoked)} revoked.\n`
+        return `Disabled ${printable(customer.email)}; ${tokens(revoked)} revoked${EVERYWHERE}.\n`
       }),
 
     /** `customer enable` */
@@ -74,7 +76,7 @@ export function makeCustomerCommands({ withStore }: Pick<Operations, 'withStore'
         const held = await tokensOf(customer.id)
         const active = held.filter((token) => tokenState(token, nowMs()) === 'active').length
         known(email, (await customers.delete(customer.id, patience())) || null)
-        return `Deleted ${printable(customer.email)}; ${tokens(active)} revoked.\n`
+        return `Deleted ${printable(customer.email)}; ${tokens(active)} revoked${EVERYWHERE}.\n`
       }),
   }
 

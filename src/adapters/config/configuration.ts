@@ -22,6 +22,7 @@ export interface Configuration {
   /** 0 for no cache. */
   readonly tokenCacheTtlMs: number
   readonly tokenCacheMax: number
+  readonly revocation: 'strict' | 'prompt'
   readonly serviceTokens: readonly ServiceToken[]
   /** Null for the version of the package. */
   readonly appVersion: string | null

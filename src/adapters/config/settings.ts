@@ -44,6 +44,7 @@ export const SETTINGS = [
   setting('TOKEN_TTL', '30d', 'life of a login token, or `never`'),
   setting('TOKEN_CACHE_TTL', '60s', 'longest life of a cached validation; `0s` switches the cache off'),
   setting('TOKEN_CACHE_MAX', '100000', 'cached validations; a full cache is never an error'),
+  setting('REVOCATION', 'strict', 'acknowledged when every instance obeys, or `prompt`: when this one does'),
   setting(
     'SERVICE_TOKENS',
     unset('unset'),

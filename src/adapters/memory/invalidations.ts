@@ -7,6 +7,7 @@ export function memoryInvalidations(): Invalidations {
     subscribe(obey) {
       subscribers.push(obey)
     },
+    isCurrent: () => true,
     async announce(invalidation) {
       for (const obey of subscribers) obey(invalidation)
     },

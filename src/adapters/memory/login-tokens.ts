@@ -18,15 +18,15 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
 
     async replace({ token, digest, verifiedHash }) {
       const owner = customers.get(token.customerId)
-      if (owner?.passwordHash !== verifiedHash || owner.customer.disabledAtMs !== null) return false
+      if (owner?.passwordHash !== verifiedHash || owner.customer.disabledAtMs !== null) return null
       refuseTaken(token, digest)
-      revokeTokens(
+      const revoked = revokeTokens(
         store,
         ({ customerId, name }) => customerId === token.customerId && name === LOGIN_TOKEN_NAME,
         token.createdAtMs,
       )
       keep(token, digest)
-      return true
+      return revoked
     },
 
     async add(token, digest) {

@@ -77,10 +77,11 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
       pool.run(waitMs, (session) =>
         session.transaction(async () => {
           const [owner] = (await session.query(LOCK_CUSTOMER, [token.customerId])).rows
-          if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return false
-          await session.query(REVOKE_EARLIER_LOGIN, [token.customerId, dateOf(token.createdAtMs)])
+          if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
+          const values = [token.customerId, dateOf(token.createdAtMs)]
+          const { count } = await session.query(REVOKE_EARLIER_LOGIN, values)
           await session.query(INSERT, valuesOf(token, digest))
-          return true
+          return count
         }),
       ),
 

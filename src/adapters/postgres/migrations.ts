@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
 import { DatabaseRefused } from './database-refused.ts'
 import { withDirectClient } from './direct-client.ts'
+import { isTransactionPooler } from './transaction-pooler.ts'
 
 const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url))
 const VERSION_TABLE = 'latchkey_migrations'
@@ -29,11 +30,17 @@ export function pendingMigrations({ url }: { readonly url: string }): Promise<re
 
 /**
  * Applies what is pending, each migration once however many processes do this at the same time, and answers the
- * names. `url` must be of a direct connection: the lock that makes the others wait belongs to the session.
+ * names. Throws `DatabaseRefused` behind a transaction pooler: the lock that makes the others wait belongs to a
+ * session, which such a pooler lends to others.
  */
 export function migrate({ url }: { readonly url: string }): Promise<readonly string[]> {
   return withDirectClient(url, async (client) => {
     if ((await pendingOn(client)).length === 0) return []
+    if (await isTransactionPooler(url)) {
+      throw new DatabaseRefused(
+        'The database is behind a transaction pooler: set DATABASE_DIRECT_URL to the address of the server itself.',
+      )
+    }
     const { runner } = await loadRunner()
     const applied = await runner({
       dbClient: client,

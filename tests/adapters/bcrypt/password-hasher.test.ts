@@ -10,7 +10,7 @@ passwordHasherContract('bcrypt', (cost) => bcryptPasswordHasher({ cost }))
 describe('The work of a verification', () => {
   const work = (costs: readonly number[]) => costs.reduce((sum, cost) => sum + 2 ** cost, 0)
 
-  it('is that of the configured cost, whatever cheaper or equal cost the stored hash has', () => {
+  it('case 065: is that of the configured cost, whatever cheaper or equal cost the stored hash has', () => {
     for (let cost = 4; cost <= 15; cost++) {
       for (let stored = 4; stored <= cost; stored++) {
         const decoys = decoyCosts(stored, cost)
@@ -42,7 +42,7 @@ describe('The work of a verification', () => {
     assert.ok(decoyMs > realMs / 3, `${decoyMs} ms against ${realMs} ms`)
   })
 
-  it('is really done for an unknown e-mail, a damaged hash and a cheaper one', async () => {
+  it('case 065: is really done for an unknown e-mail, a damaged hash and a cheaper one', async () => {
     const passwords = bcryptPasswordHasher({ cost: 8 })
     const real = await hash('password', 8)
     const cheap = await hash('password', 4)

@@ -78,7 +78,7 @@ function cached(different: { readonly invalidations?: Invalidations } = {}): Log
     },
     listOf: async () => [],
     add: change,
-    replace: change,
+    replace: async () => ((await change()) ? 1 : null),
     revoke: change,
   }
   return cachedLoginTokens(inner, cache, different.invalidations ?? invalidations, clock, { ttlMs: TTL })
@@ -134,7 +134,7 @@ describe('A look-up', () => {
     assert.equal(reads.length, 1)
   })
 
-  it('that finds nothing is not remembered', async () => {
+  it('case 049: that finds nothing is not remembered', async () => {
     await fill(null)
     assert.equal(await isServedFromCache(), false)
     assert.equal(cache.size, 0)
@@ -240,7 +240,7 @@ describe('An invalidation', () => {
       assert.equal(await isServedFromCache(), false)
     })
 
-    it(`of ${invalidation.kind} keeps a look-up under way from being stored or joined`, async () => {
+    it(`case 044: of ${invalidation.kind} keeps a look-up under way from being stored or joined`, async () => {
       const old = owned()
       const before = find()
       await invalidations.announce(invalidation)
@@ -408,6 +408,7 @@ describe('A change', () => {
       tokens = cached({
         invalidations: {
           subscribe() {},
+          isCurrent: () => true,
           async announce(announced) {
             assert.deepEqual(announced, invalidation)
             steps.push('announced')
@@ -417,7 +418,7 @@ describe('A change', () => {
         },
       })
       const acknowledged = change().then((answer) => {
-        assert.equal(answer, true)
+        assert.ok(answer)
         steps.push('acknowledged')
       })
       await turn()
@@ -460,15 +461,32 @@ describe('A change', () => {
       await assert.rejects(changing, failure)
       assert.equal(await isServedFromCache(), false)
     })
-
-    it(`that found nothing to do drops what is kept too, and says so: ${name}`, async () => {
-      await fill(owned())
-      const changing = change()
-      changes[0]?.resolve(false)
-      assert.equal(await changing, false)
-      assert.equal(await isServedFromCache(), false)
-    })
   }
+
+  it('that found the token revoked by somebody else drops it too, and waits until every instance obeys', async () => {
+    await fill(owned())
+    const changing = revoke()
+    changes[0]?.resolve(false)
+    assert.equal(await changing, false)
+    assert.equal(await isServedFromCache(), false)
+  })
+
+  it('that was refused, or replaced nothing, announces nothing', async () => {
+    const silent = { ...invalidations, announce: () => assert.fail('announced') }
+    tokens = cached({ invalidations: silent })
+    const refused = replace()
+    changes[0]?.resolve(false)
+    assert.equal(await refused, null)
+  })
+
+  it('whose outcome is unknown is obeyed here, and waits for no other instance', async () => {
+    await fill(owned())
+    const deaf = { ...invalidations, announce: () => new Promise<void>(() => {}) }
+    tokens = cached({ invalidations: deaf })
+    const changing = revoke()
+    changes[0]?.reject(new Unavailable())
+    await assert.rejects(changing, Unavailable)
+  })
 
   it('that adds a token drops nothing', async () => {
     await fill(owned())
@@ -525,3 +543,45 @@ function usedBytes(): number {
   runInNewContext('gc')()
   return process.memoryUsage().heapUsed
 }
+
+describe('While the invalidations are not current', () => {
+  let isCurrent = true
+  beforeEach(() => {
+    isCurrent = true
+    tokens = cached({ invalidations: { ...invalidations, isCurrent: () => isCurrent } })
+  })
+
+  it('nothing that was kept is used, and it is used again when they are', async () => {
+    await fill(owned())
+    isCurrent = false
+    const finding = find()
+    assert.equal(reads.length, 2)
+    reads[1]?.resolve(owned())
+    await finding
+    isCurrent = true
+    assert.equal(await isServedFromCache(), true)
+  })
+
+  it('a look-up that was sent is not joined, also when it was sent while they were', async () => {
+    const first = find()
+    assert.equal(reads.length, 1)
+    isCurrent = false
+    const second = find()
+    assert.equal(reads.length, 2)
+    reads[0]?.resolve(owned())
+    reads[1]?.resolve(null)
+    assert.notEqual(await first, null)
+    assert.equal(await second, null)
+  })
+
+  it('a look-up that came behind another one is what is kept and what is marked', async () => {
+    isCurrent = false
+    const first = find()
+    const second = find()
+    isCurrent = true
+    await invalidations.announce(OF_DIGEST)
+    for (const read of reads) read.resolve(owned())
+    await Promise.all([first, second])
+    assert.equal(await isServedFromCache(), false)
+  })
+})

@@ -9,6 +9,8 @@ const DAY_MS = 86_400_000
 
 interface Row {
   readonly name: SettingName
+  /** The number of the reported fault that its values come from. */
+  readonly case?: string
   readonly field: keyof Configuration
   readonly unset: unknown
   readonly good: readonly (readonly [text: string, value: unknown])[]
@@ -72,12 +74,12 @@ const database = (name: SettingName, field: keyof Configuration): Row => ({
 const ROWS: readonly Row[] = [
   {
     name: 'HOST',
+    case: '077',
     field: 'host',
     unset: '127.0.0.1',
-    good: ['localhost', '0.0.0.0', '::', '::1', 'api.example.com', 'fe80::1%eth0'].map((text) => [
-      text,
-      text,
-    ]),
+    good: ['localhost', '127.0.0.1', '0.0.0.0', '::', '::1', 'api.example.com', 'fe80::1%eth0'].map(
+      (text) => [text, text],
+    ),
     bad: ['[::1]', 'http://localhost', 'localhost:3000', '1.2.3', '256.1.1.1', 'a b', ' ', '-', 'a/b'],
   },
   {
@@ -144,6 +146,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'TOKEN_TTL',
+    case: '050',
     field: 'tokenTtlMs',
     unset: 30 * DAY_MS,
     good: [
@@ -157,6 +160,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'TOKEN_CACHE_TTL',
+    case: '046',
     field: 'tokenCacheTtlMs',
     unset: 60_000,
     good: [
@@ -164,7 +168,7 @@ const ROWS: readonly Row[] = [
       ['0ms', 0],
       ['1m', 60_000],
     ],
-    bad: [...DURATIONS_NOT, '0', 'off', 'never'],
+    bad: [...DURATIONS_NOT, '0', '-1', 'abc', '0.5', '1e9', 'off', 'never'],
   },
   {
     name: 'TOKEN_CACHE_MAX',
@@ -172,6 +176,13 @@ const ROWS: readonly Row[] = [
     unset: 100_000,
     good: [['1', 1]],
     bad: [...WHOLE_NUMBERS_NOT, '0'],
+  },
+  {
+    name: 'REVOCATION',
+    field: 'revocation',
+    unset: 'strict',
+    good: [['prompt', 'prompt']],
+    bad: ['Strict', 'off', ''],
   },
   {
     name: 'SERVICE_TOKENS',
@@ -272,8 +283,8 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-for (const { name, field, unset, good, bad } of ROWS) {
-  describe(name, () => {
+for (const { name, case: number, field, unset, good, bad } of ROWS) {
+  describe(number === undefined ? name : `case ${number}: ${name}`, () => {
     test('has its default when it is not set', () => {
       assert.deepEqual(read({}).configuration[field], unset)
     })

@@ -65,7 +65,7 @@ test('L6: where the path is too long for a socket, only 127.0.0.1 leads to the s
   t.diagnostic('L6: 1 listener, on 127.0.0.1; the same port after a restart')
 })
 
-test('L8: a port that was taken meanwhile is replaced by another', async (t) => {
+test('case 100, L8: a port that was taken meanwhile is replaced by another', async (t) => {
   const home = await preparedFolder(t)
   const cluster = join(home, longName, 'postgres')
   renameSync(join(home, 'data'), join(home, longName))

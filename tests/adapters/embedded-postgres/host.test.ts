@@ -88,42 +88,46 @@ test(
   },
 )
 
-test('L8: an account that is not root, without symbolic links, in a C locale or none', asRoot, async (t) => {
-  const home = testFolder(t)
-  const packageFile = copyPackage(home)
-  removeLinks(packageFile)
-  const data = join(home, 'own')
-  mkdirSync(data)
-  chownSync(data, NOBODY.uid, NOBODY.gid)
-  const env = { LANG: 'C', LC_ALL: '', HOME: '/', TMPDIR: '/tmp' }
-  const service = openInProcess(
-    t,
-    { home, dataDir: data, role: 'service', host: { packageFile } },
-    { as: NOBODY, env },
-  )
-  const { url, notes } = await service.opened()
-  assert.match(notes?.[0] ?? '', /^The PostgreSQL programs are used from a copy in .*\/own\/postgres-/)
-  assert.deepEqual(await query(url, `select lower('É') as lower`), [{ lower: 'é' }])
+test(
+  'case 100, L8: an account that is not root, without symbolic links, in a C locale or none',
+  asRoot,
+  async (t) => {
+    const home = testFolder(t)
+    const packageFile = copyPackage(home)
+    removeLinks(packageFile)
+    const data = join(home, 'own')
+    mkdirSync(data)
+    chownSync(data, NOBODY.uid, NOBODY.gid)
+    const env = { LANG: 'C', LC_ALL: '', HOME: '/', TMPDIR: '/tmp' }
+    const service = openInProcess(
+      t,
+      { home, dataDir: data, role: 'service', host: { packageFile } },
+      { as: NOBODY, env },
+    )
+    const { url, notes } = await service.opened()
+    assert.match(notes?.[0] ?? '', /^The PostgreSQL programs are used from a copy in .*\/own\/postgres-/)
+    assert.deepEqual(await query(url, `select lower('É') as lower`), [{ lower: 'é' }])
 
-  // root's commands use the server of an account that is not root, and start it as that account.
-  const command = openHere(t, { home, dataDir: data, role: 'command', host: { packageFile } })
-  assert.equal((await command.opened()).url, url)
-  await command.close()
-  await service.close()
-  const alone = openHere(t, { home, dataDir: data, role: 'command', host: { packageFile } })
-  await alone.opened()
-  const [postmaster = 0] = postmastersOf(join(data, 'postgres'))
-  assert.equal(statSync(`/proc/${postmaster}`).uid, NOBODY.uid)
-  await alone.close()
-  const after = openInProcess(
-    t,
-    { home, dataDir: data, role: 'service', host: { packageFile } },
-    { as: NOBODY, env },
-  )
-  await after.opened()
-  await after.close()
-  t.diagnostic('L8: LANG=C, no symbolic links, read-only package: started')
-})
+    // root's commands use the server of an account that is not root, and start it as that account.
+    const command = openHere(t, { home, dataDir: data, role: 'command', host: { packageFile } })
+    assert.equal((await command.opened()).url, url)
+    await command.close()
+    await service.close()
+    const alone = openHere(t, { home, dataDir: data, role: 'command', host: { packageFile } })
+    await alone.opened()
+    const [postmaster = 0] = postmastersOf(join(data, 'postgres'))
+    assert.equal(statSync(`/proc/${postmaster}`).uid, NOBODY.uid)
+    await alone.close()
+    const after = openInProcess(
+      t,
+      { home, dataDir: data, role: 'service', host: { packageFile } },
+      { as: NOBODY, env },
+    )
+    await after.opened()
+    await after.close()
+    t.diagnostic('L8: LANG=C, no symbolic links, read-only package: started')
+  },
+)
 
 test('L8: missing symbolic links are made, by several processes at once too', async (t) => {
   const home = testFolder(t)

@@ -140,7 +140,7 @@ test('a server that is stopping is waited for', async (t) => {
   await second.close()
 })
 
-test('a process that bears the process id of a dead server is neither an obstacle nor harmed', async (t) => {
+test('case 100: a process that bears the process id of a dead server is neither an obstacle nor harmed', async (t) => {
   const home = await preparedFolder(t)
   const first = openInProcess(t, { home, role: 'service' })
   await first.opened()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { Agent, request as httpRequest } from 'node:http'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
@@ -93,30 +94,52 @@ describe('a body', () => {
     assert.deepEqual(statuses(await sendRaw(app.port, chunked(json(1025)))), [413])
   })
 
-  test('far over the limit is answered readably to a client that sends it all before it reads', async () => {
+  test('case 022: far over the limit is answered readably to a client that sends it all before it reads', async () => {
     const size = 4 * 1024 * 1024
     const piece = Buffer.alloc(64 * 1024, 97)
     for (const framing of ['length', 'chunked']) {
-      const answer = await new Promise<number>((resolve, reject) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
         const request = httpRequest({
           port: app.port,
           path: '/api/counted',
           method: 'POST',
-          agent: new Agent({ keepAlive: true }),
+          agent,
           headers: {
             'Content-Type': 'application/json',
             ...(framing === 'length' ? { 'Content-Length': size } : {}),
           },
         })
-        request.on('response', (response) => {
-          response.resume()
-          resolve(response.statusCode ?? 0)
-        })
+        request.on('response', resolve)
         request.on('error', reject)
         for (let sent = 0; sent < size; sent += piece.length) request.write(piece)
         request.end()
       })
-      assert.equal(answer, 413, framing)
+      assert.equal(answer.statusCode, 413, framing)
+      assert.equal(answer.headers.connection, 'close')
+      assert.equal(JSON.parse(await text(answer)).reason, 'payload_too_large')
+      const next = await new Promise<IncomingMessage>((resolve, reject) => {
+        httpRequest({ port: app.port, path: '/livez', agent }, resolve).on('error', reject).end()
+      })
+      assert.equal(next.resume().statusCode, 200)
+      agent.destroy()
+    }
+  })
+
+  test('case 022: far over the limit breaks no write of a client that reads only after its last byte', async () => {
+    const piece = 'a'.repeat(64 * 1024)
+    for (const [framing, framed, last] of [
+      [`Content-Length: ${64 * piece.length}`, piece, ''],
+      ['Transfer-Encoding: chunked', `10000\r\n${piece}\r\n`, '0\r\n\r\n'],
+    ] as const) {
+      const socket = connect(app.port, '127.0.0.1')
+      // A reset is an error of the next write or of the reading at the end, which rejects with it.
+      socket.on('error', () => {})
+      const write = (bytes: string) => new Promise<void>((resolve) => socket.write(bytes, () => resolve()))
+      await write(`${counted}${framing}\r\n\r\n`)
+      for (let i = 0; i < 64; i++) await write(framed)
+      await write(last)
+      assert.match(await text(socket), /^HTTP\/1\.1 413 [\s\S]*payload_too_large/, framing)
     }
   })
 
@@ -158,7 +181,7 @@ describe('a body', () => {
     assert.equal(exchange.closed, true)
   })
 
-  test('is asked for with 100 Continue only when it is wanted', async () => {
+  test('case 024: is asked for with 100 Continue only when it is wanted', async () => {
     const expecting = 'Expect: 100-continue\r\nContent-Length: 2\r\n\r\n'
     const wanted = await sendRaw(app.port, [`${counted}${expecting}`, 50, '{}'], { answers: 2 })
     assert.deepEqual(statuses(wanted), [100, 200])
@@ -167,7 +190,7 @@ describe('a body', () => {
     assert.equal(refused.closed, true)
   })
 
-  test('that its client abandons leaves nothing behind: 200 of them, no line logged, nothing handled', async () => {
+  test('case 023: that its client abandons leaves nothing behind: 200 of them, no line logged, nothing handled', async () => {
     const before = handled
     const lines = app.logLines.length
     for (let round = 0; round < 200; round++) {
@@ -228,5 +251,34 @@ describe('the media type', () => {
       const bytes = `POST /api/counted HTTP/1.1\r\nHost: a\r\nContent-Type: ${first}\r\nContent-Type: ${second}\r\nContent-Length: 2\r\n\r\n{}`
       assert.deepEqual(statuses(await sendRaw(app.port, bytes, { answers: 1 })), [415])
     }
+  })
+})
+
+describe('an idle connection', () => {
+  const answersAfter = async (server: RunningApp, idleMs: number) =>
+    (await sendRaw(server.port, [get('/livez'), idleMs, get('/livez')], { answers: 2 })).answers
+
+  test('case 085: is kept for longer than a balancer keeps its own, and says for how long', async () => {
+    const [answer] = await answersAfter(app, 0)
+    const { 'Keep-Alive': kept } = Object.fromEntries(answer?.headers ?? [])
+    assert.equal(kept, 'timeout=75')
+  })
+
+  test('case 085: is kept for as long as is set, and no longer', async (t) => {
+    const patient = await startApp({ database: app.database, env: { KEEP_ALIVE_TIMEOUT: '4s' } })
+    const brief = await startApp({ database: app.database, env: { KEEP_ALIVE_TIMEOUT: '100ms' } })
+    t.after(() => Promise.all([patient.close(), brief.close()]))
+    const [kept, ended] = await Promise.all([answersAfter(patient, 2000), answersAfter(brief, 2000)])
+    assert.deepEqual([kept.length, ended.length], [2, 1])
+  })
+
+  test('case 085: of 61 seconds goes on with the settings as they are', {
+    skip: process.env.TEST_LONG ? false : 'it takes a minute: TEST_LONG=1 runs it',
+  }, async () => {
+    const answers = await answersAfter(app, 61_000)
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+    )
   })
 })

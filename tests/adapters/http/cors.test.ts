@@ -13,9 +13,13 @@ after(async () => {
   await open.close()
 })
 
-const preflight = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'POST' }
+const preflight = {
+  Origin: 'https://app.example',
+  'Access-Control-Request-Method': 'POST',
+  'Access-Control-Request-Headers': 'authorization,content-type',
+}
 
-test('a preflight of a listed origin is allowed what a client sends', async () => {
+test('case 086: a preflight of a listed origin is allowed what a client sends', async () => {
   const { status, headers } = await open.call('/api/me', { method: 'OPTIONS', headers: preflight })
   assert.equal(status, 204)
   assert.equal(headers.get('access-control-allow-origin'), 'https://app.example')
@@ -24,7 +28,7 @@ test('a preflight of a listed origin is allowed what a client sends', async () =
   assert.equal(headers.get('allow'), 'OPTIONS, POST')
 })
 
-test('a failure carries the headers too, or a browser would hide it', async () => {
+test('case 086: a failure carries the headers too, or a browser would hide it', async () => {
   const { status, headers } = await open.call('/api/me', { headers: { Origin: 'https://app.example' } })
   assert.equal(status, 401)
   assert.equal(headers.get('access-control-allow-origin'), 'https://app.example')
@@ -39,7 +43,7 @@ test('an origin that is not listed is allowed nothing', async () => {
   }
 })
 
-test('without listed origins there are no CORS headers, and OPTIONS tells the methods alone', async () => {
+test('case 086: without listed origins there are no CORS headers, and OPTIONS tells the methods alone', async () => {
   const { status, headers } = await closed.call('/api/me', { method: 'OPTIONS', headers: preflight })
   assert.equal(status, 204)
   assert.equal(headers.get('allow'), 'OPTIONS, POST')

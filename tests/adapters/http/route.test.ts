@@ -87,7 +87,7 @@ describe('the router', () => {
     return hit.kind === 'route' ? [hit.route.path, hit.params] : [hit.allow]
   }
 
-  test('prefers a static part and falls back to a parameter', () => {
+  test('case 020: prefers a static part and falls back to a parameter', () => {
     assert.deepEqual(found('GET', '/api/orders/export'), ['/api/orders/export', {}])
     assert.deepEqual(found('GET', '/api/orders/export/lines'), ['/api/orders/:id/lines', { id: 'export' }])
     assert.deepEqual(found('DELETE', '/api/orders/export'), ['/api/orders/:orderId', { orderId: 'export' }])
@@ -105,7 +105,7 @@ describe('the router', () => {
     assert.deepEqual(found('GET', '/api/orders/__proto__'), ['/api/orders/:id', { id: '__proto__' }])
   })
 
-  test('tells a missing path from a missing method', () => {
+  test('cases 020 and 099: tells a missing path from a missing method; a slash more makes another path', () => {
     assert.throws(() => match('GET', '/api/orders/export/'), NotFound)
     assert.throws(() => match('GET', '/api/orders/'), NotFound)
     assert.throws(() => match('GET', '//api/orders/1'), NotFound)

@@ -178,9 +178,18 @@ const table: readonly Row[] = [
     () => request('GET http://localhost/api/orders/7?x=%'),
     () => success({ id: '7' }),
   ],
-  ['400 for an undecodable escape', () => request('GET /api/orders/%ff'), () => failure('invalid_request')],
-  ['400 for one with any method', () => request('PUT /api/%'), () => failure('invalid_request')],
-  ['400 for a NUL in a parameter', () => request('GET /api/orders/%00'), () => failure('invalid_request')],
+  ...['GET /api/%', 'GET /api/status%E0%A4%A', 'GET /api/orders/%ff', 'POST /api/login%', 'PUT /api/%'].map(
+    (line): Row => [
+      `case 018: 400 for an undecodable escape in ${line}`,
+      () => request(line),
+      () => failure('invalid_request'),
+    ],
+  ),
+  [
+    'case 032: 400 for a NUL in a parameter',
+    () => request('GET /api/orders/%00'),
+    () => failure('invalid_request'),
+  ],
   [
     '400 for no body',
     () => request('POST /api/login', ['Content-Type: application/json', 'Content-Length: 0']),
@@ -269,12 +278,12 @@ const table: readonly Row[] = [
     () => failure('method_not_allowed', { headers: { Allow: 'DELETE, GET, HEAD, OPTIONS' } }),
   ],
   [
-    '408 for a slow head',
+    'case 089: 408 for a slow head',
     () => 'POST /api/login HTTP/1.1\r\nHost: a\r\n',
     () => failure('request_timeout', { closes: true }),
   ],
   [
-    '408 for a slow body',
+    'case 089: 408 for a slow body',
     () => login('{"email":"ana').replace(/Content-Length: \d+/, 'Content-Length: 99'),
     () => failure('request_timeout', { closes: true }),
   ],
@@ -298,7 +307,7 @@ const table: readonly Row[] = [
       }),
   ],
   [
-    '417 for an unknown expectation',
+    'case 024: 417 for an unknown expectation',
     () => login('{}', ['Content-Type: application/json', 'Expect: the-unexpected']),
     () => failure('expectation_failed', { closes: true }),
   ],
@@ -350,6 +359,7 @@ describe('every row of the status table, on the wire', () => {
     test(name, async () => {
       const wanted = expected()
       const closes = wanted.headers.Connection === 'close'
+      const logged = app.logLines.length
       const { answers, closed } = await sendRaw(app.port, bytes(), {
         answers: closes ? Infinity : 1,
         quietMs: 4000,
@@ -357,8 +367,60 @@ describe('every row of the status table, on the wire', () => {
       assert.deepEqual(comparable(answers[0]), wanted)
       assert.equal(answers.length, 1)
       assert.equal(closed, closes)
+      const bugs = app.logLines.slice(logged).filter((line) => line.includes('"level":"error"'))
+      assert.equal(bugs.length, wanted.status === 500 ? 1 : 0)
     })
   }
+
+  test('case 089: 408 for a head that comes byte by byte, while others are served', async () => {
+    const bytes = 'POST /api/login HTTP/1.1\r\nHost: a\r\n'
+    const dripping = sendRaw(
+      app.port,
+      [...bytes].flatMap((byte) => [byte, 100]),
+    )
+    const beside = await sendRaw(app.port, [request('GET /livez'), 1500, request('GET /livez')], {
+      answers: 2,
+    })
+    assert.deepEqual(
+      beside.answers.map(({ status }) => status),
+      [200, 200],
+    )
+    const { answers, closed } = await dripping
+    assert.deepEqual(answers.map(comparable), [failure('request_timeout', { closes: true })])
+    assert.equal(closed, true)
+  })
+
+  test('case 099: a path is compared as it is written, a query and a host before it are not', async () => {
+    const body = JSON.stringify({ email: 'ana@example.com', password: 'wrong' })
+    for (const [line, status, allow] of [
+      ['POST /api/login', 401],
+      ['POST /api/login?x=1', 401],
+      ['POST /api/login?', 401],
+      ['POST http://host/api/login', 401],
+      ['POST HTTP://host:1/api/login?x', 401],
+      ['POST /api/login/', 404],
+      ['POST //api/login', 404],
+      ['POST /api//login', 404],
+      ['POST /API/LOGIN', 404],
+      ['POST /api/./login', 404],
+      ['POST /api/me/../login', 404],
+      ['POST /api/login;x', 404],
+      ['POST http://host/api/login/', 404],
+      ['POST http://host', 404],
+      ['GET /api/login', 405, 'OPTIONS, POST'],
+      ['HEAD /api/me', 405, 'OPTIONS, POST'],
+      ['POST /api/status', 405, 'GET, HEAD, OPTIONS'],
+      ['OPTIONS *', 204, 'OPTIONS'],
+      ['OPTIONS /api/status?x', 204, 'GET, HEAD, OPTIONS'],
+      ['GET *', 400],
+    ] as const) {
+      const bytes = request(line, ['Content-Type: application/json'], line.startsWith('POST') ? body : '')
+      const head = line.startsWith('HEAD')
+      const { answers } = await sendRaw(app.port, bytes, { answers: 1, head })
+      const { headers } = comparable(answers[0])
+      assert.deepEqual([answers[0]?.status, headers.Allow], [status, allow], line)
+    }
+  })
 
   test('200 for login, me and logout, whole', async () => {
     const customer = await app.addCustomer({ email: 'Bea@Example.com' })
@@ -433,11 +495,18 @@ describe('every row of the status table, on the wire', () => {
     }
   })
 
-  test('HEAD answers what GET does, without the body', async () => {
-    const get = await sendRaw(app.port, request('GET /livez'), { answers: 1 })
-    const head = await sendRaw(app.port, request('HEAD /livez'), { answers: 1, head: true })
-    const { body: _, ...rest } = comparable(get.answers[0])
-    assert.deepEqual(comparable(head.answers[0]), { ...rest, body: null })
+  test('case 099: HEAD answers what GET does, without the body', async () => {
+    for (const path of ['/livez', '/api/status']) {
+      const line = (method: string) =>
+        request(`${method} ${path}`, [`Authorization: Bearer ${SERVICE_SECRET}`])
+      const get = await sendRaw(app.port, line('GET'), { answers: 1 })
+      const head = await sendRaw(app.port, line('HEAD'), { answers: 1, head: true })
+      const { body: _, ...rest } = comparable(get.answers[0])
+      assert.equal(rest.status, 200)
+      assert.deepEqual(comparable(head.answers[0]), { ...rest, body: null })
+      // Read like the answer to a GET it never gets whole: not a byte of the announced body comes.
+      assert.deepEqual((await sendRaw(app.port, line('HEAD'), { quietMs: 300 })).answers, [])
+    }
   })
 
   test("the caller's own request id comes back where it is fit, else a new one", async () => {

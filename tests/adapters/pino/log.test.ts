@@ -89,7 +89,7 @@ describe('A line of the log', () => {
 })
 
 describe('Standard output', () => {
-  it('has every line in order even when the process is killed right after', () => {
+  it('case 093: has every line in order even when the process is killed right after', () => {
     const program = `
       import { pinoLog } from ${JSON.stringify(MODULE)}
       const log = pinoLog({ level: 'info' })

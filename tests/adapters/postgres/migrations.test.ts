@@ -22,7 +22,7 @@ describe('migrations', () => {
     assert.deepEqual(await migrate(database), [])
   })
 
-  it('row H11: are applied once when five start at the same time', async (t) => {
+  it('case 039, row H11: are applied once when five start at the same time', async (t) => {
     const count = rounds('H11', 3)
     for (let round = 0; round < count; round += 1) {
       const database = await emptyDatabase(t)
@@ -32,7 +32,7 @@ describe('migrations', () => {
     t.diagnostic(`H11: ${count} rounds of 5 at once, each migration applied once`)
   })
 
-  it('row H11: are applied once by five processes, which print nothing else', async (t) => {
+  it('case 039, row H11: are applied once by five processes, which print nothing else', async (t) => {
     const count = rounds('H11_PROCESSES', 1)
     const path = new URL('../../../src/adapters/postgres/migrations.ts', import.meta.url).href
     const code = `import { migrate } from '${path}'; console.log(JSON.stringify(await migrate({ url: process.env.URL })))`

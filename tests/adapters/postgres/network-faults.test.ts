@@ -33,7 +33,7 @@ describe('when the network fails, the pool', () => {
     await stores.close()
   })
 
-  it('refuses in time and holds its size while the server is frozen, and heals', async () => {
+  it('case 071: refuses in time and holds its size while the server is frozen, and heals', async () => {
     await Promise.all(Array.from({ length: 20 }, () => one(pool)))
     proxy.freeze()
     for (let wave = 0; wave < 5; wave += 1) {
@@ -83,7 +83,7 @@ describe('when the network fails, the pool', () => {
     await cutter.close()
   })
 
-  it('refuses in time when nothing answers at the address, and leaks no socket', async () => {
+  it('case 071: refuses in time when nothing answers at the address, and leaks no socket', async () => {
     const sockets = new Set<Socket>()
     const blackHole = createServer((socket) => {
       sockets.add(socket)

@@ -104,7 +104,7 @@ describe('the pool', () => {
     assert.ok(new Set(pids).size <= MAX)
   })
 
-  it('outlives a client that is killed while idle', async () => {
+  it('case 070: outlives a client that is killed while idle', async () => {
     const pid = await pidOf(pool)
     await killBackends(stores)
     await sleep(100)

@@ -50,7 +50,7 @@ describe('on PostgreSQL', () => {
     })
   })
 
-  it('row H5: a locked row stops the changes to it in time, and nothing else', async (t) => {
+  it('case 037, row H5: a locked row stops the changes to it in time, and nothing else', async (t) => {
     const customer = await storedCustomer(stores)
     const { token, digest } = await login(stores, customer)
     const other = await storedCustomer(stores)
@@ -102,7 +102,7 @@ function replaceWithoutLock({ pool }: PostgresStores): LoginTokens['replace'] {
       session.transaction(async () => {
         await session.query(revoke, [token.customerId])
         await session.query(insert, [token.id, token.customerId, digest])
-        return true
+        return 1
       }),
     )
 }

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Client } from 'pg'
+import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens.ts'
+import { openPool } from '../../../src/adapters/postgres/pool.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
-import { login, namedToken, storedCustomer } from '../../support/stores.ts'
+import { login, namedToken, storedCustomer, WAIT_MS } from '../../support/stores.ts'
+
+const MOMENT_MS = Date.UTC(2030, 0, 1)
 
 describe('the schema', () => {
   let stores: PostgresStores
@@ -11,13 +15,48 @@ describe('the schema', () => {
   })
   after(() => stores.close())
 
-  it('keeps every time with its zone', async () => {
+  it('case 053: keeps every time with its zone', async () => {
     const columns = await stores.database.sql<{ column_name: string; data_type: string }>(`
       select table_name, column_name, data_type from information_schema.columns
        where table_schema = 'public' and table_name in ('customers', 'login_tokens') and data_type ~ 'time|date'`)
     assert.equal(columns.length, 7)
     for (const { data_type, column_name } of columns) {
       assert.equal(data_type, 'timestamp with time zone', column_name)
+    }
+  })
+
+  it('case 053: reads a moment as the same one in every zone of the process and of the session', async (t) => {
+    const zone = process.env.TZ
+    t.after(() => {
+      if (zone === undefined) delete process.env.TZ
+      else process.env.TZ = zone
+    })
+    const customer = await storedCustomer(stores)
+    const { token, digest } = await namedToken(stores, customer)
+    const name = new URL(stores.database.url).pathname.slice(1)
+    for (const [ofProcess, ofSession] of [
+      ['UTC', 'UTC'],
+      ['America/New_York', 'UTC'],
+      ['America/New_York', 'Asia/Kolkata'],
+      ['Pacific/Kiritimati', 'America/New_York'],
+    ]) {
+      process.env.TZ = ofProcess
+      await stores.database.sql(`alter database ${name} set timezone = '${ofSession}'`)
+      await stores.database.sql("update login_tokens set expires_at = '2030-01-01 00:00:00Z' where id = $1", [
+        token.id,
+      ])
+      // Only a new connection has the new zone.
+      const pool = openPool({ url: stores.database.url, max: 1, prepared: true, onEvent: () => {} })
+      const loginTokens = postgresLoginTokens(pool)
+      const found = await loginTokens.findByDigest(digest, WAIT_MS)
+      const made = await namedToken({ ...stores, loginTokens }, customer, { expiresAtMs: MOMENT_MS })
+      await pool.close()
+      assert.equal(found?.token.expiresAtMs, MOMENT_MS, `${ofProcess} ${ofSession}`)
+      const [row] = await stores.database.sql(
+        "select extract(epoch from expires_at at time zone 'UTC')::bigint * 1000 as ms from login_tokens where id = $1",
+        [made.token.id],
+      )
+      assert.equal(Number(row?.ms), MOMENT_MS, `${ofProcess} ${ofSession}`)
     }
   })
 

@@ -70,7 +70,7 @@ describe('TLS to the database', {
     return { isEncrypted: encrypted > before, error }
   }
 
-  test('to a self-signed certificate is refused, and the line names sslmode', async () => {
+  test('case 075: to a self-signed certificate is refused, and the line names sslmode', async () => {
     for (const mode of ['require', 'verify-full']) {
       const { isEncrypted, error } = await outcome(`sslmode=${mode}`)
       assert.equal(isEncrypted, false)
@@ -78,7 +78,7 @@ describe('TLS to the database', {
     }
   })
 
-  test('is established without a check, and with the certificate as the authority', async () => {
+  test('case 075: is established without a check, and with the certificate as the authority', async () => {
     for (const query of [
       'sslmode=no-verify',
       `sslmode=verify-full&sslrootcert=${join(folder.path, 'cert.pem')}`,
@@ -87,7 +87,7 @@ describe('TLS to the database', {
     }
   })
 
-  test('makes a command write its one line and no warning of the driver', async () => {
+  test('case 075: makes a command write its one line and no warning of the driver', async () => {
     const env = { DATABASE_URL: `${url}?sslmode=require` }
     const { code, stderr } = await runLatchkey(['migrate', '--check'], { cwd: folder.path, env })
     assert.equal(code, 1)

@@ -1,0 +1,144 @@
+import type { Clock, Invalidation } from '../../../application/ports.ts'
+import { type Acknowledgements, acknowledgements } from './acknowledgements.ts'
+import type { Alarm } from './alarm.ts'
+import { leaseOn, type Moment, momentOf } from './lease.ts'
+import { type Notice, noticeOf, payloadOf } from './notices.ts'
+
+/** One instance's part in the agreement, whatever carries its notices; the decision record 0007 argues for it. */
+export interface Instance {
+  /** The link listens from now on; whatever was kept before is forgotten. */
+  linked(): void
+  /** The link is lost: nothing that is kept may be used. */
+  unlinked(): void
+  /** A notification came on the link. */
+  heard(payload: string): void
+  /** To be called every `BEAT_MS`: says that this instance is here, if its link is up. */
+  beat(): void
+  /** Whether what is kept may be used now. */
+  holdsLease(): boolean
+  /** Resolves when every instance obeys all that was committed before the call. */
+  settled(): Promise<void>
+  /** Says goodbye: nothing that is kept is used any more. */
+  leave(): void
+}
+
+/** The time between two heartbeats, in milliseconds. */
+export const BEAT_MS = 250
+
+/** More heartbeats than can be under way within a lease. */
+const REMEMBERED_BEATS = 8
+
+/** An instance with a name that no other has. `send` may lose what it is given, and delay it. */
+export function protocolInstance({
+  name,
+  clock,
+  alarm,
+  send,
+  obey,
+  warn,
+}: {
+  readonly name: string
+  readonly clock: Clock
+  readonly alarm: Alarm
+  readonly send: (payload: string) => void
+  readonly obey: (invalidation: Invalidation) => void
+  /** Hears of a notification that could not be understood. */
+  readonly warn: (payload: string) => void
+}): Instance {
+  const lease = leaseOn(clock)
+  const others: Acknowledgements = acknowledgements({
+    clock,
+    alarm,
+    ask: (n) => send(payloadOf({ says: 'ask', instance: name, n })),
+  })
+  const beatsSent = new Map<number, Moment>()
+  let beats = 0
+  let isLinked = false
+  let hasLeft = false
+  /** False from a notice that could not be understood until the next link: it may have been of a newer agreement. */
+  let isUnderstood = true
+
+  return {
+    linked() {
+      if (hasLeft) return
+      isLinked = true
+      isUnderstood = true
+      obey({ kind: 'everything' })
+      others.linked()
+      beat()
+    },
+
+    unlinked() {
+      isLinked = false
+      // A heartbeat that was sent before the next link is up tells nothing about what that link has missed.
+      beatsSent.clear()
+      lease.end()
+      others.unlinked()
+    },
+
+    heard(payload) {
+      // What is said before the link counts as up is covered by the forgetting that it begins with.
+      if (!isLinked) return
+      const notice = noticeOf(payload)
+      if (notice === null) {
+        isUnderstood = false
+        lease.end()
+        // Whoever said it may hold a lease and not be on the list.
+        others.unlinked()
+        obey({ kind: 'everything' })
+        warn(payload)
+      } else handle(notice)
+    },
+
+    beat() {
+      if (isLinked) beat()
+    },
+
+    holdsLease: lease.holds,
+    settled: others.settled,
+
+    leave() {
+      hasLeft = true
+      isLinked = false
+      lease.end()
+      send(payloadOf({ says: 'bye', instance: name }))
+    },
+  }
+
+  function beat(): void {
+    beats += 1
+    beatsSent.set(beats, momentOf(clock))
+    beatsSent.delete(beats - REMEMBERED_BEATS)
+    send(payloadOf({ says: 'beat', instance: name, n: beats }))
+  }
+
+  function handle(notice: Notice): void {
+    switch (notice.says) {
+      case 'changed':
+        for (const invalidation of notice.invalidations) obey(invalidation)
+        break
+      case 'beat':
+        if (notice.instance === name) cameBack(notice.n)
+        else others.heardBeat(notice.instance)
+        break
+      case 'ask':
+        if (notice.instance === name) others.heardEcho(notice.n)
+        else send(payloadOf({ says: 'seen', instance: name, asker: notice.instance, n: notice.n }))
+        break
+      case 'seen':
+        if (notice.asker === name) others.heardSeen(notice.instance, notice.n)
+        break
+      case 'bye':
+        others.heardBye(notice.instance)
+        break
+    }
+  }
+
+  function cameBack(n: number): void {
+    const sentAt = beatsSent.get(n)
+    if (sentAt === undefined) return
+    // Also whatever was sent before it and is still under way says less than this one.
+    for (const earlier of [...beatsSent.keys()]) if (earlier <= n) beatsSent.delete(earlier)
+    if (isUnderstood) lease.grant(sentAt)
+  }
+}

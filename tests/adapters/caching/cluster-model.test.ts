@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { sketchOfCache } from '../../mutants/caching.ts'
+import { CLUSTER_MUTANTS, HOUSE, SPARE_MUTANTS } from '../../mutants/cluster.ts'
+import { clusterProperty, newClusterTally } from '../../support/cluster-model.ts'
+import { rounds } from '../../support/rounds.ts'
+
+// ROUNDS_G1=100000 for more; SEED_G1 repeats runs that failed.
+const RUNS = rounds('G1', 3000)
+const SEED = process.env.SEED_G1 === undefined ? {} : { seed: Number(process.env.SEED_G1) }
+const MUTANT_RUNS = 500
+/** The same runs each time: by chance one in thousands of others would miss one of the mistakes. */
+const MUTANT_SEED = { seed: 5, ...SEED }
+
+describe('row G1: among several instances a revocation is exact, whatever fails', () => {
+  it('with the parts of the house', async (t) => {
+    const tally = newClusterTally()
+    await fc.assert(clusterProperty(HOUSE, tally), { numRuns: RUNS, ...SEED })
+    t.diagnostic(`G1: ${RUNS} runs of 2 to 5 instances, 0 wrong answers: ${JSON.stringify(tally)}`)
+    // What the property speaks of must have happened, and often.
+    assert.ok(tally.accepted > 5 * RUNS, 'too few were accepted')
+    assert.ok(tally.refused > 10 * RUNS, 'too few were refused')
+    assert.ok(tally.hits > RUNS, 'the caches answered too few')
+    assert.ok(tally.afterAcknowledgement > 10 * RUNS, 'too few began after an acknowledgement')
+    assert.ok(tally.afterAcknowledgementWithLease > 5 * RUNS, 'too few of these met a lease')
+    assert.ok(tally.secondLater > 5 * RUNS, 'too few began a second after a change')
+    assert.ok(tally.acknowledgedEarly > RUNS / 2, 'too few acknowledgements were early')
+    assert.ok(
+      tally.acknowledged > 1.5 * tally.acknowledgedEarly,
+      'too few acknowledgements waited for a lease',
+    )
+    assert.ok(tally.unavailable > RUNS / 2, 'too few met a fault of the store')
+    assert.ok(tally.healed > RUNS / 10, 'too few were healed')
+  })
+
+  it('with the sketch of a cache that some of the mistakes are made in', async () => {
+    const parts = { ...HOUSE, cached: sketchOfCache(null) }
+    await fc.assert(clusterProperty(parts), { numRuns: MUTANT_RUNS, ...MUTANT_SEED })
+  })
+
+  for (const [mistake, parts] of Object.entries(CLUSTER_MUTANTS)) {
+    it(`but not when one ${mistake}: that is found within ${MUTANT_RUNS} runs`, async (t) => {
+      const { failed, numRuns, errorInstance } = await fc.check(clusterProperty({ ...HOUSE, ...parts }), {
+        numRuns: MUTANT_RUNS,
+        endOnFailure: true,
+        ...MUTANT_SEED,
+      })
+      assert.ok(failed, 'survived')
+      assert.ok(errorInstance instanceof Error)
+      assert.match(errorInstance.message, /^(accepted after|accepted a second|healed, but) /)
+      t.diagnostic(`run ${numRuns}: ${errorInstance.message.split('\n')[0]}`)
+    })
+  }
+
+  for (const [rule, parts] of Object.entries(SPARE_MUTANTS)) {
+    it(`even when one ${rule}: another rule makes up for it`, async () => {
+      await fc.assert(clusterProperty({ ...HOUSE, ...parts }), { numRuns: MUTANT_RUNS, ...MUTANT_SEED })
+    })
+  }
+})

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { Client } from 'pg'
+import { noticeOf } from '../../../src/adapters/postgres/announcing/notices.ts'
+import type { Invalidation } from '../../../src/application/ports.ts'
+import { aDigest, aLoginToken } from '../../support/builders.ts'
+import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
+import { login, namedToken, storedCustomer, WAIT_MS } from '../../support/stores.ts'
+
+describe('the triggers', () => {
+  let stores: PostgresStores
+  let listener: Client
+  let payloads: string[]
+  before(async () => {
+    stores = await openPostgresStores()
+    listener = new Client({ connectionString: stores.database.url })
+    await listener.connect()
+    listener.on('notification', ({ payload = '' }) => payloads.push(payload))
+    await listener.query('listen latchkey')
+  })
+  after(async () => {
+    await listener.end()
+    await stores.close()
+  })
+  beforeEach(() => {
+    payloads = []
+  })
+
+  /** What was announced since the last call. Notifications come in the order of commits: a last one ends the wait. */
+  async function announced(): Promise<readonly Invalidation[]> {
+    await stores.database.sql("select pg_notify('latchkey', 'end')")
+    while (payloads.at(-1) !== 'end') await listener.query('select 1')
+    return payloads.splice(0).flatMap((payload) => {
+      const notice = noticeOf(payload)
+      return notice?.says === 'changed' ? notice.invalidations : []
+    })
+  }
+  const sql = (text: string, values: readonly unknown[] = []) => stores.database.sql(text, values)
+
+  it('announce a revoked token by its digest, once, whoever revokes it', async () => {
+    const customer = await storedCustomer(stores)
+    const bot = await namedToken(stores, customer)
+    const { token, digest } = await login(stores, customer)
+    await announced()
+    await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
+    assert.deepEqual(await announced(), [{ kind: 'digest', digest }])
+    await sql('update login_tokens set revoked_at = now() where customer_id = $1', [customer.id])
+    assert.deepEqual(await announced(), [{ kind: 'digest', digest: bot.digest }])
+  })
+
+  it('announce the earlier token of a login, and nothing of a first one', async () => {
+    const customer = await storedCustomer(stores)
+    await announced()
+    const { digest } = await login(stores, customer)
+    assert.deepEqual(await announced(), [])
+    await login(stores, customer)
+    assert.deepEqual(await announced(), [{ kind: 'digest', digest }])
+  })
+
+  for (const change of [
+    "expires_at = now() + interval '1 minute'",
+    'expires_at = null',
+    "abilities = '{orders:read}'",
+    "name = 'other'",
+    "token_hash = decode(repeat('00', 32), 'hex')",
+    'id = gen_random_uuid()',
+  ]) {
+    it(`announce a token whose ${change.split(' ')[0]} changes: ${change}`, async () => {
+      const expiresAtMs = Date.now() + 3_600_000
+      const { token, digest } = await namedToken(stores, await storedCustomer(stores), { expiresAtMs })
+      await announced()
+      await sql(`update login_tokens set ${change} where id = $1`, [token.id])
+      assert.deepEqual(await announced(), [{ kind: 'digest', digest }])
+      await sql("delete from login_tokens where token_hash = decode(repeat('00', 32), 'hex')")
+    })
+  }
+
+  it('announce a token that is given to another customer', async () => {
+    const { token, digest } = await namedToken(stores, await storedCustomer(stores))
+    const other = await storedCustomer(stores)
+    await announced()
+    await sql('update login_tokens set customer_id = $2 where id = $1', [token.id, other.id])
+    assert.deepEqual(await announced(), [{ kind: 'digest', digest }])
+  })
+
+  it('announce a customer who is disabled, renamed or given another e-mail, by the id', async () => {
+    const { id } = await storedCustomer(stores)
+    const expected = [{ kind: 'customer', customerId: id }]
+    await announced()
+    for (const change of [
+      'disabled_at = now()',
+      "name = 'Grace'",
+      "email = 'grace@example.com'",
+      'name = null',
+    ]) {
+      await sql(`update customers set ${change} where id = $1`, [id])
+      assert.deepEqual(await announced(), expected, change)
+    }
+  })
+
+  it('announce a customer who goes, and the tokens that go with the customer', async () => {
+    const customer = await storedCustomer(stores)
+    const { digest } = await login(stores, customer)
+    await announced()
+    await stores.customers.delete(customer.id, WAIT_MS)
+    const both = await announced()
+    assert.equal(both.length, 2)
+    assert.ok(both.some((one) => one.kind === 'customer' && one.customerId === customer.id))
+    assert.ok(both.some((one) => one.kind === 'digest' && one.digest === digest))
+  })
+
+  it('announce nothing of a touch, a rehash, a prune, an insertion or a change of nothing', async (t) => {
+    const customer = await storedCustomer(stores)
+    const { token } = await login(stores, customer)
+    const longAgoMs = Date.now() - 2 * 3_600_000
+    await namedToken(stores, customer, { expiresAtMs: longAgoMs })
+    const revoked = await namedToken(stores, customer)
+    await sql('update login_tokens set revoked_at = now() where id = $1', [revoked.token.id])
+    await announced()
+    const count = async (doing: Promise<unknown>) => {
+      await doing
+      assert.deepEqual(await announced(), [])
+    }
+    await count(sql('update login_tokens set last_used_at = now()'))
+    await count(sql("update customers set password_hash = 'rehashed', updated_at = now()"))
+    await count(sql('delete from login_tokens where revoked_at is not null or expires_at < now()'))
+    await count(
+      stores.loginTokens.add(aLoginToken({ customerId: customer.id, name: 'b' }), aDigest(), WAIT_MS),
+    )
+    await count(sql('update login_tokens set revoked_at = revoked_at, name = name where id = $1', [token.id]))
+    await count(sql('update customers set name = name, email = email'))
+    await count(sql('update login_tokens set revoked_at = now() where false'))
+    await count(sql('delete from customers where false'))
+    t.diagnostic('0 notifications')
+  })
+
+  it('announce nothing of a token that comes back, since nobody can hold it', async () => {
+    const { token, digest } = await namedToken(stores, await storedCustomer(stores))
+    await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
+    await announced()
+    await sql('update login_tokens set revoked_at = null where id = $1', [token.id])
+    assert.deepEqual(await announced(), [])
+  })
+
+  for (const [rows, expected] of [
+    [100, 100],
+    [101, 1],
+  ] as const) {
+    it(`say of ${rows} rows at once ${expected === 1 ? 'only to forget all' : 'each one'}`, async () => {
+      const { id } = await storedCustomer(stores)
+      await sql(
+        `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
+         select gen_random_uuid(), $1, 'many', sha256(convert_to('${rows} ' || n, 'UTF8')), '{}', now()
+           from generate_series(1, ${rows}) as n`,
+        [id],
+      )
+      await announced()
+      for (const change of [
+        "update login_tokens set abilities = '{a}' where name = 'many'",
+        "delete from login_tokens where name = 'many'",
+      ]) {
+        await sql(change)
+        const all = await announced()
+        assert.equal(all.length, expected, change)
+        assert.equal(all[0]?.kind, expected === 1 ? 'everything' : 'digest')
+      }
+    })
+  }
+
+  it('say to forget all when a table is emptied', async () => {
+    await announced()
+    await sql('truncate login_tokens')
+    assert.deepEqual(await announced(), [{ kind: 'everything' }])
+    await sql('truncate customers cascade')
+    assert.ok((await announced()).every(({ kind }) => kind === 'everything'))
+  })
+
+  it('announce what a session changes that has switched triggers off', async () => {
+    const { token, digest } = await namedToken(stores, await storedCustomer(stores))
+    await announced()
+    const replica = new Client({ connectionString: stores.database.url })
+    await replica.connect()
+    await replica.query('set session_replication_role = replica')
+    await replica.query('update login_tokens set revoked_at = now() where id = $1', [token.id])
+    await replica.end()
+    assert.deepEqual(await announced(), [{ kind: 'digest', digest }])
+  })
+
+  it('announce nothing of a change that is rolled back', async () => {
+    const { token } = await namedToken(stores, await storedCustomer(stores))
+    await announced()
+    await sql(
+      `do $$ begin
+         update login_tokens set revoked_at = now() where id = '${token.id}';
+         raise exception 'no';
+       end $$`,
+    ).catch(() => {})
+    assert.deepEqual(await announced(), [])
+  })
+})

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'node:test'
+import {
+  type Acknowledgements,
+  acknowledgements,
+} from '../../../../src/adapters/postgres/announcing/acknowledgements.ts'
+import type { Alarm } from '../../../../src/adapters/postgres/announcing/alarm.ts'
+import { LEASE_MS } from '../../../../src/adapters/postgres/announcing/lease.ts'
+import { type MovableClock, movableClock, turn } from '../../../support/fakes.ts'
+
+describe('An acknowledgement', () => {
+  let clock: MovableClock
+  let alarms: Set<{ readonly atMs: number; readonly act: () => void }>
+  let asked: number[]
+  let others: Acknowledgements
+
+  beforeEach(() => {
+    clock = movableClock()
+    alarms = new Set()
+    asked = []
+    const alarm: Alarm = (atMs, act) => {
+      const one = { atMs, act }
+      alarms.add(one)
+      return () => alarms.delete(one)
+    }
+    others = acknowledgements({ clock, alarm, ask: (n) => asked.push(n) })
+  })
+
+  function pass(ms: number): void {
+    clock.advance(ms)
+    for (const one of [...alarms]) {
+      if (one.atMs > clock.monotonicMs() || !alarms.delete(one)) continue
+      one.act()
+    }
+  }
+
+  function linkedForLong(): void {
+    others.linked()
+    pass(LEASE_MS)
+  }
+
+  /** Answers whether it is settled by now. */
+  function settling(): () => Promise<boolean> {
+    let isSettled = false
+    void others.settled().then(() => {
+      isSettled = true
+    })
+    return async () => {
+      await turn()
+      return isSettled
+    }
+  }
+
+  it('waits for the echo alone when there is no other instance', async () => {
+    linkedForLong()
+    const isSettled = settling()
+    assert.deepEqual(asked, [1])
+    assert.equal(await isSettled(), false)
+    others.heardEcho(1)
+    assert.equal(await isSettled(), true)
+    assert.equal(alarms.size, 0, 'an alarm is left')
+  })
+
+  it('waits a whole lease, and asks nobody, while the link is younger than one', async () => {
+    others.linked()
+    pass(LEASE_MS - 1)
+    const isSettled = settling()
+    assert.deepEqual(asked, [])
+    pass(LEASE_MS - 1)
+    assert.equal(await isSettled(), false)
+    pass(1)
+    assert.equal(await isSettled(), true)
+  })
+
+  it('waits a whole lease without a link, and after one was lost', async () => {
+    const neverLinked = settling()
+    pass(LEASE_MS)
+    assert.equal(await neverLinked(), true)
+    linkedForLong()
+    const waiting = settling()
+    others.unlinked()
+    const later = settling()
+    assert.deepEqual(asked, [1])
+    others.heardEcho(1)
+    pass(LEASE_MS - 1)
+    assert.deepEqual([await waiting(), await later()], [false, false])
+    pass(1)
+    assert.deepEqual([await waiting(), await later()], [true, true])
+  })
+
+  it('waits until every instance that was heard of has obeyed', async () => {
+    linkedForLong()
+    others.heardBeat('a')
+    others.heardBeat('b')
+    const isSettled = settling()
+    others.heardEcho(1)
+    others.heardSeen('a', 1)
+    assert.equal(await isSettled(), false)
+    others.heardSeen('b', 1)
+    assert.equal(await isSettled(), true)
+    assert.equal(alarms.size, 0, 'an alarm is left')
+  })
+
+  it('counts a heartbeat that was heard after the asking and before the echo', async () => {
+    linkedForLong()
+    const isSettled = settling()
+    others.heardBeat('a')
+    others.heardEcho(1)
+    assert.equal(await isSettled(), false)
+    others.heardSeen('a', 1)
+    assert.equal(await isSettled(), true)
+  })
+
+  it('waits for a silent instance until the lease of its last heartbeat before the echo ends', async () => {
+    linkedForLong()
+    others.heardBeat('a')
+    pass(400)
+    const isSettled = settling()
+    others.heardEcho(1)
+    pass(200)
+    // This one gives a lease that begins behind the change.
+    others.heardBeat('a')
+    pass(LEASE_MS - 600 - 1)
+    assert.equal(await isSettled(), false)
+    pass(1)
+    assert.equal(await isSettled(), true)
+  })
+
+  it('does not wait for an instance whose lease has ended, nor ever again for it', async () => {
+    linkedForLong()
+    others.heardBeat('a')
+    pass(LEASE_MS)
+    const isSettled = settling()
+    others.heardEcho(1)
+    assert.equal(await isSettled(), true)
+  })
+
+  it('does not wait for an instance that said goodbye, before or after the echo', async () => {
+    linkedForLong()
+    others.heardBeat('a')
+    others.heardBye('a')
+    const afterGoodbye = settling()
+    others.heardEcho(1)
+    assert.equal(await afterGoodbye(), true)
+    others.heardBeat('b')
+    const before = settling()
+    others.heardEcho(2)
+    assert.equal(await before(), false)
+    others.heardBye('b')
+    assert.equal(await before(), true)
+  })
+
+  it('is given by what was seen of a later ask, and not by what was seen of an earlier one', async () => {
+    linkedForLong()
+    others.heardBeat('a')
+    const first = settling()
+    others.heardEcho(1)
+    const second = settling()
+    others.heardEcho(2)
+    const third = settling()
+    others.heardEcho(3)
+    others.heardSeen('a', 2)
+    assert.deepEqual([await first(), await second(), await third()], [true, true, false])
+    others.heardSeen('a', 2)
+    assert.equal(await third(), false)
+  })
+
+  it('is of one ask for all that wait, and of another for what committed after it was sent', async () => {
+    linkedForLong()
+    const first = settling()
+    const gathered = [settling(), settling(), settling()]
+    assert.deepEqual(asked, [1])
+    others.heardEcho(1)
+    assert.equal(await first(), true)
+    assert.deepEqual(asked, [1, 2])
+    for (const isSettled of gathered) assert.equal(await isSettled(), false)
+    others.heardEcho(2)
+    for (const isSettled of gathered) assert.equal(await isSettled(), true)
+    assert.deepEqual(asked, [1, 2])
+  })
+
+  it('comes a lease later when the ask is lost, and the next change asks again', async () => {
+    linkedForLong()
+    const lost = settling()
+    pass(300)
+    const gathered = settling()
+    pass(LEASE_MS - 300 - 1)
+    assert.equal(await lost(), false)
+    pass(1)
+    assert.equal(await lost(), true)
+    const later = settling()
+    assert.deepEqual(asked, [1, 2])
+    // The lost one was only late: it tells nothing of what was asked for since.
+    others.heardEcho(1)
+    assert.deepEqual([await gathered(), await later()], [false, false])
+    others.heardEcho(2)
+    assert.deepEqual([await gathered(), await later()], [true, true])
+  })
+
+  it('hears nothing in what belongs to no ask of its own', async () => {
+    linkedForLong()
+    others.heardEcho(1)
+    others.heardSeen('a', 7)
+    others.heardBye('a')
+    const isSettled = settling()
+    others.heardEcho(2)
+    assert.equal(await isSettled(), false)
+  })
+
+  it('outlives the link when the echo has come: whoever is missing is waited for by its lease', async () => {
+    linkedForLong()
+    others.heardBeat('a')
+    const isSettled = settling()
+    others.heardEcho(1)
+    others.unlinked()
+    others.linked()
+    pass(LEASE_MS - 1)
+    assert.equal(await isSettled(), false)
+    pass(1)
+    assert.equal(await isSettled(), true)
+    assert.equal(alarms.size, 0, 'an alarm is left')
+  })
+})

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'node:test'
+import {
+  LEASE_MS,
+  type Lease,
+  leaseOn,
+  momentOf,
+} from '../../../../src/adapters/postgres/announcing/lease.ts'
+import { type MovableClock, movableClock } from '../../../support/fakes.ts'
+
+const HELD_MS = LEASE_MS - 50
+
+describe('A lease', () => {
+  let clock: MovableClock
+  let lease: Lease
+  beforeEach(() => {
+    clock = movableClock()
+    lease = leaseOn(clock)
+  })
+
+  it('does not hold before it is granted', () => {
+    assert.equal(lease.holds(), false)
+  })
+
+  it('ends its length after the sending, less the margin, however late the heartbeat came back', () => {
+    const sentAt = momentOf(clock)
+    clock.advance(700)
+    lease.grant(sentAt)
+    assert.equal(lease.holds(), true)
+    clock.advance(HELD_MS - 700 - 1)
+    assert.equal(lease.holds(), true)
+    clock.advance(1)
+    assert.equal(lease.holds(), false)
+  })
+
+  it('never begins when the heartbeat came back too late', () => {
+    const sentAt = momentOf(clock)
+    clock.advance(HELD_MS)
+    lease.grant(sentAt)
+    assert.equal(lease.holds(), false)
+  })
+
+  it('leaves room for clocks that run apart by one in a hundred', () => {
+    // Kept by the slowest clock, waited for by the fastest.
+    assert.ok(HELD_MS / 0.99 < LEASE_MS / 1.01)
+  })
+
+  it('counts from the latest heartbeat', () => {
+    lease.grant(momentOf(clock))
+    clock.advance(250)
+    lease.grant(momentOf(clock))
+    clock.advance(HELD_MS - 1)
+    assert.equal(lease.holds(), true)
+  })
+
+  it('that is ended does not hold, until another is granted', () => {
+    lease.grant(momentOf(clock))
+    lease.end()
+    assert.equal(lease.holds(), false)
+    lease.grant(momentOf(clock))
+    assert.equal(lease.holds(), true)
+  })
+
+  it('does not hold while the wall clock stands before the sending, and ends no later for it', () => {
+    lease.grant(momentOf(clock))
+    clock.setWall(-1)
+    assert.equal(lease.holds(), false)
+    clock.advance(1)
+    assert.equal(lease.holds(), true)
+    clock.setWall(-500)
+    clock.advance(HELD_MS - 1)
+    assert.equal(lease.holds(), false)
+  })
+
+  it('ends when the machine slept, which the wall clock alone knows', () => {
+    lease.grant(momentOf(clock))
+    clock.setWall(HELD_MS - 1)
+    assert.equal(lease.holds(), true)
+    clock.setWall(1)
+    assert.equal(lease.holds(), false)
+    // The next heartbeat is sent by the clock as it is now.
+    lease.grant(momentOf(clock))
+    assert.equal(lease.holds(), true)
+  })
+})

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Notice, noticeOf, payloadOf } from '../../../../src/adapters/postgres/announcing/notices.ts'
+
+describe('A notice', () => {
+  const said: readonly Exclude<Notice, { says: 'changed' }>[] = [
+    { says: 'beat', instance: 'a', n: 1 },
+    { says: 'ask', instance: 'a', n: 12 },
+    { says: 'seen', instance: 'a', asker: 'b', n: 3_000_000_000 },
+    { says: 'bye', instance: 'a' },
+  ]
+
+  for (const notice of said) {
+    it(`that says ${notice.says} reads as it was written`, () => {
+      assert.deepEqual(noticeOf(payloadOf(notice)), notice)
+    })
+  }
+
+  it('is written as it always was, for instances of other releases', () => {
+    assert.deepEqual(said.map(payloadOf), ['1 beat a 1', '1 ask a 12', '1 seen a b 3000000000', '1 bye a'])
+  })
+
+  it('of the triggers names digests, customers or everything', () => {
+    assert.deepEqual(noticeOf('1 digests d1 d2'), {
+      says: 'changed',
+      invalidations: [
+        { kind: 'digest', digest: 'd1' },
+        { kind: 'digest', digest: 'd2' },
+      ],
+    })
+    assert.deepEqual(noticeOf('1 customers c1'), {
+      says: 'changed',
+      invalidations: [{ kind: 'customer', customerId: 'c1' }],
+    })
+    assert.deepEqual(noticeOf('1 forget'), { says: 'changed', invalidations: [{ kind: 'everything' }] })
+  })
+
+  for (const payload of [
+    '',
+    ' ',
+    '2 forget',
+    '2 beat a 1',
+    '01 forget',
+    'forget',
+    '1',
+    '1 ',
+    '1 Forget',
+    '1 shout a',
+    '1 beat',
+    '1 beat a',
+    '1 beat a x',
+    '1 beat a 0',
+    '1 beat a -1',
+    '1 beat a 0x10',
+    '1 beat a 1 extra',
+    '1 ask a NaN',
+    '1 seen a b',
+    '1 seen a b Infinity',
+    '1 bye',
+    '1 bye  a',
+    '1 digests',
+    '1 digests ',
+    '1 customers',
+    '1 forget all',
+  ]) {
+    it(`is not understood when it reads ${JSON.stringify(payload)}`, () => {
+      assert.equal(noticeOf(payload), null)
+    })
+  }
+})

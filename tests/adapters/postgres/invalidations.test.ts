@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type InvalidationsEvent,
+  type PostgresInvalidations,
+  postgresInvalidations,
+  waitedInvalidations,
+} from '../../../src/adapters/postgres/invalidations.ts'
+import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
+import type { Invalidation } from '../../../src/application/ports.ts'
+import { invalidationsContract } from '../../contracts/invalidations.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
+import { login, storedCustomer } from '../../support/stores.ts'
+import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
+
+const LEASE_MS = 1000
+
+interface Joined extends PostgresInvalidations {
+  readonly obeyed: Invalidation[]
+  readonly events: InvalidationsEvent[]
+}
+
+const cleanUps: (() => Promise<unknown>)[] = []
+
+/** An instance on a database that may use what it keeps. */
+async function join(
+  { url }: Pick<TestDatabase, 'url'>,
+  { directUrl = url, strict = true } = {},
+): Promise<Joined> {
+  const events: InvalidationsEvent[] = []
+  const obeyed: Invalidation[] = []
+  const onEvent = (event: InvalidationsEvent) => events.push(event)
+  const invalidations = postgresInvalidations({ url, directUrl, strict, clock: systemClock, onEvent })
+  cleanUps.push(invalidations.close)
+  await until(invalidations.isCurrent)
+  invalidations.subscribe((invalidation) => obeyed.push(invalidation))
+  return { ...invalidations, obeyed, events }
+}
+
+/** Waits as long as a busy machine may need. */
+async function until(condition: () => boolean): Promise<void> {
+  const endMs = performance.now() + 20_000
+  while (!condition()) {
+    assert.ok(performance.now() < endMs, `never: ${condition}`)
+    await sleep(5)
+  }
+}
+
+async function cleanUp(): Promise<void> {
+  for (const close of cleanUps.splice(0).reverse()) await close()
+}
+
+describe('PostgreSQL as one instance', () => {
+  afterEach(cleanUp)
+  invalidationsContract('PostgreSQL', async () => {
+    const database = await createTestDatabase()
+    cleanUps.push(database.drop)
+    return join(database)
+  })
+})
+
+describe('invalidations among instances', () => {
+  let stores: PostgresStores
+  before(async () => {
+    stores = await openPostgresStores()
+  })
+  after(() => stores.close())
+  afterEach(cleanUp)
+
+  const revokeAll = () =>
+    stores.database.sql('update login_tokens set revoked_at = now() where revoked_at is null')
+  const signal = (name: string) =>
+    stores.database.sql(
+      'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and datname = current_database()',
+      [name],
+    )
+  async function proxied(): Promise<TcpProxy> {
+    const proxy = await openTcpProxy(stores.database.url)
+    cleanUps.push(() => proxy.close())
+    return proxy
+  }
+
+  it('a change by another writer is obeyed by each', async () => {
+    const [one, other] = [await join(stores.database), await join(stores.database)]
+    const { digest } = await login(stores, await storedCustomer(stores))
+    await revokeAll()
+    for (const { obeyed } of [one, other]) {
+      await until(() => obeyed.length > 0)
+      assert.deepEqual(obeyed, [{ kind: 'digest', digest }])
+    }
+  })
+
+  it('an announcement resolves after every instance obeyed what was committed before it', async () => {
+    const [one, other] = [await join(stores.database), await join(stores.database)]
+    await sleep(LEASE_MS)
+    const customer = await storedCustomer(stores)
+    for (let round = 0; round < 20; round += 1) {
+      const { digest } = await login(stores, customer)
+      await revokeAll()
+      await one.announce({ kind: 'digest', digest })
+      assert.ok(other.obeyed.some((each) => each.kind === 'digest' && each.digest === digest))
+    }
+  })
+
+  it('an announcement resolves when an instance that does not answer may use nothing any more', async () => {
+    const proxy = await proxied()
+    const one = await join(stores.database)
+    const deaf = await join(stores.database, { directUrl: proxy.url })
+    await sleep(LEASE_MS)
+    for (let round = 0; round < 3; round += 1) {
+      await until(deaf.isCurrent)
+      proxy.freeze()
+      await one.announce({ kind: 'everything' })
+      assert.equal(deaf.isCurrent(), false)
+      proxy.thaw()
+    }
+  })
+
+  it('with prompt revocation an announcement waits for nobody', async () => {
+    const proxy = await proxied()
+    await join(stores.database, { directUrl: proxy.url })
+    const prompt = await join(stores.database, { strict: false })
+    proxy.freeze()
+    let isDone = false
+    void prompt.announce({ kind: 'everything' }).then(() => {
+      isDone = true
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(isDone, true)
+  })
+
+  it('a lost link is made again, and whatever was kept is forgotten', async () => {
+    const one = await join(stores.database)
+    await signal('latchkey link')
+    await until(() => !one.isCurrent())
+    await until(one.isCurrent)
+    assert.deepEqual(one.obeyed, [{ kind: 'everything' }])
+    const { digest } = await login(stores, await storedCustomer(stores))
+    await revokeAll()
+    await until(() => one.obeyed.some((each) => each.kind === 'digest' && each.digest === digest))
+  })
+
+  it('a lost heartbeat connection is made again before it is missed', async () => {
+    const one = await join(stores.database)
+    for (let round = 0; round < 3; round += 1) {
+      assert.equal((await signal('latchkey heartbeat')).length, 1)
+      await sleep(LEASE_MS)
+      await until(one.isCurrent)
+    }
+    assert.deepEqual(one.obeyed, [])
+  })
+
+  it('a link that is silent is replaced; that nothing is kept meanwhile is said once, and so is its end', async () => {
+    const proxy = await proxied()
+    const one = await join(stores.database, { directUrl: proxy.url })
+    proxy.freeze()
+    await until(() => one.events.length === 1)
+    assert.equal(one.events[0]?.kind, 'suspended')
+    assert.equal(one.isCurrent(), false)
+    proxy.thaw()
+    await until(() => one.events.length === 2)
+    assert.deepEqual(
+      one.events.map(({ kind }) => kind),
+      ['suspended', 'resumed'],
+    )
+    assert.equal(one.isCurrent(), true)
+  })
+
+  it('a heartbeat connection that is silent is replaced', async () => {
+    const proxy = await proxied()
+    const one = await join({ url: proxy.url }, { directUrl: stores.database.url })
+    proxy.freeze()
+    await until(() => !one.isCurrent())
+    await sleep(LEASE_MS)
+    proxy.thaw()
+    await until(one.isCurrent)
+  })
+
+  it('a notification that cannot be understood means: forget all, and keep nothing until the next link', async () => {
+    for (const payload of ['2 whatever', '', '1 unheard-of x']) {
+      const one = await join(stores.database)
+      await stores.database.sql("select pg_notify('latchkey', $1)", [payload])
+      await until(() => one.obeyed.length > 0)
+      assert.deepEqual(one.obeyed, [{ kind: 'everything' }])
+      await sleep(LEASE_MS / 2)
+      assert.equal(one.isCurrent(), false)
+      assert.equal(one.events[0]?.kind, 'not_understood')
+      await signal('latchkey link')
+      await until(one.isCurrent)
+      await cleanUp()
+    }
+  })
+
+  it('closing leaves no connection, and whoever serves on does not wait for it', async () => {
+    const [one, leaving] = [await join(stores.database), await join(stores.database)]
+    await sleep(LEASE_MS)
+    await leaving.close()
+    assert.equal(leaving.isCurrent(), false)
+    await one.announce({ kind: 'everything' })
+    await one.close()
+    const left =
+      "select application_name from pg_stat_activity where datname = current_database() and application_name like 'latchkey %'"
+    await until(() => true)
+    for (
+      let rows = await stores.database.sql(left);
+      rows.length > 0;
+      rows = await stores.database.sql(left)
+    ) {
+      await sleep(20)
+    }
+  })
+})
+
+describe('a process that keeps nothing', () => {
+  it('acknowledges a change when every lease has ended that was granted before it', async () => {
+    const { announce, isCurrent } = waitedInvalidations()
+    const beganMs = performance.now()
+    await announce({ kind: 'everything' })
+    assert.ok(performance.now() - beganMs >= LEASE_MS - 1)
+    assert.equal(isCurrent(), false)
+  })
+})

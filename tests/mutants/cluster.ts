@@ -1,0 +1,272 @@
+import { cachedLoginTokens } from '../../src/adapters/caching/login-tokens.ts'
+import { protocolInstance } from '../../src/adapters/postgres/announcing/instance.ts'
+import { LEASE_MS, leaseOn, type Moment, momentOf } from '../../src/adapters/postgres/announcing/lease.ts'
+import { noticeOf, payloadOf } from '../../src/adapters/postgres/announcing/notices.ts'
+import type { Clock } from '../../src/application/ports.ts'
+import type { Digest, OwnedToken } from '../../src/domain/login-token.ts'
+import type { Parts } from '../support/cluster-model.ts'
+import type { MakeCached } from '../support/revocation-model.ts'
+import { sketchOfCache } from './caching.ts'
+
+type MakeInstance = typeof protocolInstance
+
+/** The parts that the service runs on. */
+export const HOUSE: Parts = {
+  cached: cachedLoginTokens,
+  instance: protocolInstance,
+  beatsByLink: false,
+  customersAsDigests: false,
+}
+
+/** The mistakes that are easily made among several instances; the tests must find each of them. */
+export const CLUSTER_MUTANTS: Readonly<Record<string, Partial<Parts>>> = {
+  'sends its heartbeats on the link': { beatsByLink: true },
+  'announces customers as digests': { customersAsDigests: true },
+  'shares a look-up without a lease': { cached: sharingLookUps },
+  'stores what was read while an invalidation came': {
+    cached: sketchOfCache('stores what was read while an invalidation came'),
+  },
+  'loses sight of a look-up when it begins another': {
+    cached: sketchOfCache('loses sight of a look-up when it begins another'),
+  },
+  'acknowledges before others obey': { cached: sketchOfCache('acknowledges before the invalidation') },
+  'invalidates before the commit': { cached: sketchOfCache('invalidates before the commit') },
+  'takes a customer for a digest': { cached: sketchOfCache('takes a customer for a digest') },
+  'compares the expiry when it reads, not on a hit': {
+    cached: sketchOfCache('compares the expiry when it reads, not on a hit'),
+  },
+  'uses what it keeps without a lease': { instance: withoutLease },
+  'takes the list of instances before its ask came back': { instance: hastyList },
+  'waits for no instance once its ask came back': { instance: deafToOthers },
+  'asks as soon as its link is up': { instance: hastyAsk },
+  'forgets nothing when its link is back': { instance: keepingAll },
+  'counts the lease from the return of a heartbeat': { instance: lateLease },
+  'keeps the lease as the flag of a timer': { instance: flaggedLease },
+  'counts heartbeats that come back before its link is up': { instance: earlyBeats },
+  'leaves the clocks no margin': { instance: fullLease },
+  'answers what it has not obeyed yet': { instance: hastyAnswer },
+  'keeps its lease and answers while its link is down': { instance: answeringUnlinked },
+}
+
+/** Rules that another one makes up for: without one of them alone nothing goes wrong. */
+export const SPARE_MUTANTS: Readonly<Record<string, Partial<Parts>>> = {
+  'answers while its link is down, without a lease': {
+    instance: (options) => answeringUnlinked(options, false),
+  },
+  'counts heartbeats that it sent before its link came up': {
+    instance: (options) => earlyBeats(options, true),
+  },
+}
+
+function sharingLookUps(...[inner, cache, invalidations, clock, options]: Parameters<MakeCached>) {
+  const shared = new Map<Digest, Promise<OwnedToken | null>>()
+  invalidations.subscribe((invalidation) => {
+    if (invalidation.kind === 'digest') shared.delete(invalidation.digest)
+    else shared.clear()
+  })
+  const tokens = cachedLoginTokens(inner, cache, invalidations, clock, options)
+  return {
+    ...tokens,
+    findByDigest(digest: Digest, waitMs: number) {
+      if (invalidations.isCurrent()) return tokens.findByDigest(digest, waitMs)
+      const reading = shared.get(digest) ?? tokens.findByDigest(digest, waitMs)
+      shared.set(digest, reading)
+      const remove = () => {
+        if (shared.get(digest) === reading) shared.delete(digest)
+      }
+      reading.then(remove, remove)
+      return reading
+    },
+  }
+}
+
+function withoutLease(options: Parameters<MakeInstance>[0]) {
+  return { ...protocolInstance(options), holdsLease: () => true }
+}
+
+function hastyList(options: Parameters<MakeInstance>[0]) {
+  const instance = protocolInstance({
+    ...options,
+    send(payload) {
+      options.send(payload)
+      if (noticeOf(payload)?.says === 'ask') instance.heard(payload)
+    },
+  })
+  return instance
+}
+
+function deafToOthers(options: Parameters<MakeInstance>[0]) {
+  const instance = protocolInstance(options)
+  return {
+    ...instance,
+    heard(payload: string) {
+      const notice = noticeOf(payload)
+      if (notice?.says !== 'beat' || notice.instance === options.name) instance.heard(payload)
+    },
+  }
+}
+
+function hastyAsk(options: Parameters<MakeInstance>[0]) {
+  const { clock } = options
+  let agoMs = 0
+  const moved: Clock = { ...clock, monotonicMs: () => clock.monotonicMs() - agoMs }
+  const instance = protocolInstance({ ...options, clock: moved })
+  return {
+    ...instance,
+    linked() {
+      agoMs = LEASE_MS
+      instance.linked()
+      agoMs = 0
+      instance.beat()
+    },
+  }
+}
+
+function keepingAll(options: Parameters<MakeInstance>[0]) {
+  let isLinking = false
+  const instance = protocolInstance({
+    ...options,
+    obey(invalidation) {
+      if (!isLinking) options.obey(invalidation)
+    },
+  })
+  return {
+    ...instance,
+    linked() {
+      isLinking = true
+      instance.linked()
+      isLinking = false
+    },
+  }
+}
+
+/** With a lease of its own, granted for each heartbeat that comes back. */
+function withOwnLease(
+  options: Parameters<MakeInstance>[0],
+  lease: { grant(sentAt: Moment): void; end(): void; holds(): boolean },
+  { forgetsSent = true, needsLink = true } = {},
+) {
+  const sent = new Map<string, Moment>()
+  const send = (payload: string) => {
+    sent.set(payload, momentOf(options.clock))
+    options.send(payload)
+  }
+  const instance = protocolInstance({ ...options, send })
+  let isLinked = false
+  return {
+    ...instance,
+    say: (notice: Parameters<typeof payloadOf>[0]) => send(payloadOf(notice)),
+    linked() {
+      isLinked = true
+      if (forgetsSent) sent.clear()
+      instance.linked()
+    },
+    unlinked() {
+      isLinked = false
+      lease.end()
+      instance.unlinked()
+    },
+    heard(payload: string) {
+      instance.heard(payload)
+      const sentAt = sent.get(payload)
+      if ((isLinked || !needsLink) && sentAt !== undefined && noticeOf(payload)?.says === 'beat')
+        lease.grant(sentAt)
+    },
+    holdsLease: () => lease.holds(),
+  }
+}
+
+function lateLease(options: Parameters<MakeInstance>[0]) {
+  const lease = leaseOn(options.clock)
+  return withOwnLease(options, { ...lease, grant: () => lease.grant(momentOf(options.clock)) })
+}
+
+function flaggedLease(options: Parameters<MakeInstance>[0]) {
+  const lease = leaseOn(options.clock)
+  let isHeld = false
+  let callOff = () => {}
+  return withOwnLease(options, {
+    grant(sentAt) {
+      lease.grant(sentAt)
+      isHeld = lease.holds()
+      callOff()
+      callOff = options.alarm(sentAt.monotonicMs + LEASE_MS - 50, () => {
+        isHeld = false
+      })
+    },
+    end() {
+      isHeld = false
+    },
+    holds: () => isHeld,
+  })
+}
+
+function fullLease(options: Parameters<MakeInstance>[0]) {
+  let untilMs = 0
+  return withOwnLease(options, {
+    grant(sentAt) {
+      untilMs = Math.max(untilMs, sentAt.monotonicMs + LEASE_MS)
+    },
+    end() {
+      untilMs = 0
+    },
+    holds: () => options.clock.monotonicMs() < untilMs,
+  })
+}
+
+/** Its heartbeats go out whether the link is up or not, and one from before counts when it comes back. */
+function earlyBeats(options: Parameters<MakeInstance>[0], needsLink = false) {
+  const instance = withOwnLease(options, leaseOn(options.clock), { forgetsSent: false, needsLink })
+  let isLinked = false
+  // Numbers that no other heartbeat has.
+  let unlinkedBeats = 1_000_000
+  return {
+    ...instance,
+    linked() {
+      isLinked = true
+      instance.linked()
+    },
+    unlinked() {
+      isLinked = false
+      instance.unlinked()
+    },
+    beat() {
+      if (isLinked) instance.beat()
+      else instance.say({ says: 'beat', instance: options.name, n: ++unlinkedBeats })
+    },
+  }
+}
+
+function hastyAnswer(options: Parameters<MakeInstance>[0]) {
+  // What comes is obeyed a moment later, and asks are answered at once.
+  const instance = protocolInstance({
+    ...options,
+    obey(invalidation) {
+      options.alarm(options.clock.monotonicMs() + 20, () => options.obey(invalidation))
+    },
+  })
+  return instance
+}
+
+function answeringUnlinked(options: Parameters<MakeInstance>[0], keepsLease = true) {
+  const lease = leaseOn(options.clock)
+  const instance = withOwnLease(options, keepsLease ? { ...lease, end() {} } : lease)
+  let isLinked = false
+  return {
+    ...instance,
+    linked() {
+      isLinked = true
+      instance.linked()
+    },
+    unlinked() {
+      isLinked = false
+      instance.unlinked()
+    },
+    heard(payload: string) {
+      const notice = noticeOf(payload)
+      if (isLinked || notice?.says !== 'ask') instance.heard(payload)
+      else
+        options.send(payloadOf({ says: 'seen', instance: options.name, asker: notice.instance, n: notice.n }))
+    },
+  }
+}

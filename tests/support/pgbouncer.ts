@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+
+/** A PgBouncer of the test's own in front of a server. */
+export interface PgBouncer {
+  /** The server's URL with the pooler's address. */
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** Whether the program is on this machine. */
+export function hasPgBouncer(): boolean {
+  return spawnSync('pgbouncer', ['--version']).status === 0
+}
+
+const NOBODY = 65534
+
+/** Starts one that pools by transaction, in front of the database of a URL. */
+export async function openPgBouncer(databaseUrl: string): Promise<PgBouncer> {
+  const { host, port, user, password, database } = new Client({ connectionString: databaseUrl })
+  // It refuses to run as root, and a socket in a private folder is open to the folder's owner only.
+  const uid = process.getuid?.() === 0 ? (host.startsWith('/') ? statSync(host).uid : NOBODY) : undefined
+  const listen = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-pgbouncer-'))
+  const settings = join(folder, 'pgbouncer.ini')
+  const secret = password ? ` password='${password}'` : ''
+  writeFileSync(
+    settings,
+    `[databases]
+${database} = host=${host} port=${port} user='${user}'${secret}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${listen}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+ignore_startup_parameters = extra_float_digits
+`,
+  )
+  if (uid !== undefined) for (const path of [folder, settings]) chownSync(path, uid, -1)
+  const bouncer = spawn('pgbouncer', [settings], { stdio: 'ignore', ...(uid === undefined ? {} : { uid }) })
+  const url = `postgres://${user}@127.0.0.1:${listen}/${database}`
+  await untilItAnswers(url, bouncer)
+  return {
+    url,
+    async close() {
+      bouncer.kill('SIGQUIT')
+      if (bouncer.exitCode === null) await new Promise((resolve) => bouncer.once('exit', resolve))
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function untilItAnswers(url: string, bouncer: ChildProcess): Promise<void> {
+  for (;;) {
+    if (bouncer.exitCode !== null) throw new Error(`pgbouncer ended with code ${bouncer.exitCode}`)
+    const client = new Client({ connectionString: url })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return
+    } catch {
+      await sleep(50)
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
