@@ -14,7 +14,7 @@ const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 const TAIL = HASH.slice(7)
 
 describe('A password may be set', () => {
-  it('of 72 bytes and not of 73, however many characters these are', () => {
+  it('case 062: of 72 bytes and not of 73, however many characters these are', () => {
     for (const [character, bytes] of [
       ['p', 1],
       ['\u007f', 1],
@@ -59,7 +59,7 @@ describe('A password may be set', () => {
     }
   })
 
-  it('unless it is a hash itself', () => {
+  it('case 068: unless it is a hash itself', () => {
     assert.equal(newPasswordProblem(HASH), 'Must be a password, not the hash of one.')
     assert.equal(newPasswordProblem(HASH.slice(1)), null)
   })

@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:net'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { type Ended, runLatchkey, startLatchkey, temporaryFolder } from '../support/running-process.ts'
+import {
+  type Ended,
+  runLatchkey,
+  startLatchkey,
+  startProcess,
+  temporaryFolder,
+} from '../support/running-process.ts'
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>
 let database: TestDatabase
@@ -36,7 +46,7 @@ describe('a start that cannot be is refused in one line and with exit code 1', (
   const run = (env: Record<string, string>) =>
     runLatchkey(['serve'], { cwd: folder.path, env: { PORT: '0', ...env } })
 
-  test('when the port is taken, before anything is made', async () => {
+  test('case 093: when the port is taken, before anything is made', async () => {
     refusedInOneLine(await run({ PORT: takenPort() }), /EADDRINUSE/)
     const { stdout } = await import('node:fs/promises').then(async ({ readdir }) => ({
       stdout: await readdir(folder.path),
@@ -48,11 +58,42 @@ describe('a start that cannot be is refused in one line and with exit code 1', (
     refusedInOneLine(await run({ HOST: '192.0.2.1' }), /EADDRNOTAVAIL/)
   })
 
-  test('when no database answers', async () => {
+  test('case 093: when no database answers', async () => {
     refusedInOneLine(
       await run({ DATABASE_URL: 'postgres://u:secret-of-mine@127.0.0.1:1/d' }),
       /127\.0\.0\.1:1/,
     )
+  })
+
+  test("case 071: when something listens at the database's address and never answers", async (t) => {
+    const silent = createServer((socket) => socket.resume().on('error', () => {})).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    t.after(() => silent.close())
+    const { port } = silent.address() as AddressInfo
+    refusedInOneLine(
+      await run({ DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/d` }),
+      new RegExp(`127\\.0\\.0\\.1:${port} cannot be reached`),
+    )
+  })
+
+  // A terminal makes standard output and standard error one, and node writes to it in another way than to a pipe.
+  const terminal = 'script'
+  const about = spawnSync(terminal, ['--version'], { encoding: 'utf8' }).stdout ?? ''
+  test('case 093: on a terminal too', {
+    skip: about.includes('util-linux') ? false : 'script of util-linux, which makes a terminal, is not here',
+  }, async () => {
+    for (const [env, pattern] of [
+      [{ PORT: takenPort() }, /EADDRINUSE/],
+      [{ PORT: '0', DATABASE_URL: 'postgres://u:p@127.0.0.1:1/d' }, /127\.0\.0\.1:1 cannot be reached/],
+      [{ PORT: 'x' }, /PORT: /],
+    ] as const) {
+      const command = `'${process.execPath}' '${join(import.meta.dirname, '../../bin/latchkey.js')}' serve`
+      const args = ['--quiet', '--return', '--command', command, '/dev/null']
+      const { code, stdout } = await startProcess(terminal, args, { cwd: folder.path, env }).ended
+      assert.match(stdout, /^latchkey: [^\r\n]+\r\n$/)
+      assert.match(stdout, pattern)
+      assert.equal(code, 1)
+    }
   })
 
   test('when the database wants another password, which is not told', async () => {
@@ -72,6 +113,51 @@ describe('a start that cannot be is refused in one line and with exit code 1', (
   })
 })
 
+describe('case 077: the address that is printed is the one that is listened on', () => {
+  const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
+    list?.some(({ address }) => address === '::1'),
+  )
+  const noIpv6 = hasIpv6 ? false : 'this machine has no address ::1'
+  for (const [host, printed, reached, skip] of [
+    [undefined, '127.0.0.1', ['127.0.0.1'], false],
+    ['127.0.0.1', '127.0.0.1', ['127.0.0.1'], false],
+    ['localhost', '(127.0.0.1|[::1])', ['localhost'], false],
+    ['0.0.0.0', '0.0.0.0', ['127.0.0.1'], false],
+    ['::1', '[::1]', ['[::1]'], noIpv6],
+    ['::', '[::]', ['127.0.0.1', '[::1]', 'localhost'], noIpv6],
+  ] as const) {
+    test(host === undefined ? 'where HOST is unset' : `where HOST is ${host}`, { skip }, async (t) => {
+      const env = { DATABASE_URL: database.url, PORT: '0', ...(host === undefined ? {} : { HOST: host }) }
+      const service = startLatchkey([], { cwd: folder.path, env })
+      t.after(() => service.child.kill('SIGKILL'))
+      const [, url = ''] = await service.until(/running at (\S+)/)
+      const { hostname, port } = new URL(url)
+      assert.ok(printed.split(/[(|)]/).includes(hostname), url)
+      assert.notEqual(port, '0')
+      for (const name of reached)
+        assert.equal((await fetch(`http://${name}:${port}/livez`)).status, 200, name)
+      assert.equal(
+        JSON.parse(
+          service
+            .stdout()
+            .split('\n')
+            .find((line) => line.includes('service.started')) ?? '',
+        ).address,
+        url,
+      )
+      service.child.kill('SIGINT')
+      assert.equal((await service.ended).code, 0)
+    })
+  }
+
+  test('where ::1 is not of this machine, that is one line', {
+    skip: hasIpv6 ? 'this machine has an address ::1' : false,
+  }, async () => {
+    const env = { DATABASE_URL: database.url, PORT: '0', HOST: '::1' }
+    refusedInOneLine(await runLatchkey([], { cwd: folder.path, env }), /EADDRNOTAVAIL|EAFNOSUPPORT/)
+  })
+})
+
 test('all that is wrong with the settings is told at once, within a second of work', async (t) => {
   const env = { PORT: '70000', TOKEN_TTL: '60', HOST: '', SERVICE_TOKENS: 'a=too-short-secret' }
   const { code, stderr, ms } = await runLatchkey(['serve'], { cwd: folder.path, env })
@@ -82,7 +168,7 @@ test('all that is wrong with the settings is told at once, within a second of wo
   assert.doesNotMatch(stderr, /too-short-secret|70000/)
 })
 
-test('H11: five instances on an empty database all come up, and one migrates', async (t) => {
+test('case 039, H11: five instances on an empty database all come up, and one migrates', async (t) => {
   const rounds = Number(process.env.TEST_H11_ROUNDS ?? 2)
   for (let round = 0; round < rounds; round++) {
     const empty = await createTestDatabase({ migrated: false })
@@ -105,7 +191,7 @@ test('H11: five instances on an empty database all come up, and one migrates', a
   t.diagnostic(`${rounds} rounds of 5 instances, 0 failed`)
 })
 
-test('a second signal ends the service at once', async () => {
+test('case 091: a second signal ends the service at once', async () => {
   const service = startLatchkey([], {
     cwd: folder.path,
     env: { PORT: '0', DATABASE_URL: database.url, DRAIN_DELAY: '1m' },

@@ -1,13 +1,15 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client, type QueryResultRow } from 'pg'
+import { type Host, thisHost } from '../../src/adapters/embedded-postgres/host.ts'
 import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open-embedded-postgres.ts'
-import { migrate } from '../../src/adapters/postgres/migrations.ts'
-import type { TestDatabase } from '../support/database.ts'
+import { sqlOn, type TestDatabase } from '../support/database.ts'
+import type { Trial } from './row.ts'
 
 /** A PostgreSQL server of one row's own, which may be killed, frozen and filled. */
 export interface OwnServer {
+  /** Its database `latchkey`, empty at first. */
   readonly database: TestDatabase
   /** The same server's database of another name. */
   urlOf(database: string): string
@@ -15,58 +17,59 @@ export interface OwnServer {
   processes(): { readonly postmaster: number; readonly children: readonly number[] }
 }
 
-/** Lends a server on a fresh folder, supervised as the service's own is, and removes it afterwards. */
-export async function withOwnServer(use: (server: OwnServer) => Promise<void>): Promise<void> {
-  const home = mkdtempSync(join(tmpdir(), 'latchkey-prove-'))
-  // The account that runs the server has to pass through.
-  chmodSync(home, 0o755)
-  const dataDir = join(home, 'data')
+/** Lends a server on a fresh folder, supervised as the service's own is. */
+export async function withOwnServer(trial: Trial, use: (server: OwnServer) => Promise<void>): Promise<void> {
+  const dataDir = await freshDataDir(trial)
+  const options = { dataDir, home: trial.sharedFolder, role: 'service' } as const
+  const server = await openEmbeddedPostgres(options, hostOf(trial))
   try {
-    const server = await openEmbeddedPostgres({ dataDir, home, role: 'service' })
-    try {
-      await migrate({ url: server.url })
-      await use({
-        database: {
-          url: server.url,
-          sql: (text, values) => sqlOn(server.url, text, values),
-          drop: async () => {},
-        },
-        urlOf(database) {
-          const url = new URL(server.url)
-          url.pathname = `/${database}`
-          return url.href
-        },
-        processes: () => processesOf(dataDir),
-      })
-    } finally {
-      await server.close()
-    }
+    await use(ownServer(server.url, join(dataDir, 'postgres')))
   } finally {
-    rmSync(home, { recursive: true, force: true })
+    await server.close()
+    rmSync(dataDir, { recursive: true, force: true })
   }
 }
 
-async function sqlOn<Row extends QueryResultRow>(
-  url: string,
-  text: string,
-  values: readonly unknown[] = [],
-): Promise<Row[]> {
-  const client = new Client({
-    connectionString: url,
-    connectionTimeoutMillis: 10_000,
-    application_name: 'prove',
-  })
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    return (await client.query<Row>(text, [...values])).rows
-  } finally {
-    await client.end()
+/** The server of a URL, which works in the folder `cluster`. */
+export function ownServer(url: string, cluster: string): OwnServer {
+  return {
+    database: databaseAt(url),
+    urlOf(database) {
+      const other = new URL(url)
+      other.pathname = `/${database}`
+      return other.href
+    },
+    processes: () => processesOf(cluster),
   }
 }
 
-function processesOf(dataDir: string): { postmaster: number; children: readonly number[] } {
-  const postmaster = Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0])
+/** A database that goes with its server. */
+export function databaseAt(url: string): TestDatabase {
+  return { url, sql: (text, values) => sqlOn(url, text, values), drop: async () => {} }
+}
+
+/** A data folder of the row's own: a copy of one that the first row of a run makes, since making takes seconds. */
+export async function freshDataDir(trial: Trial): Promise<string> {
+  const { folder, sharedFolder } = trial
+  const whole = join(sharedFolder, 'data')
+  if (!existsSync(whole)) {
+    const dataDir = join(folder, 'draft')
+    const made = await openEmbeddedPostgres({ dataDir, home: sharedFolder, role: 'command' }, hostOf(trial))
+    await made.close()
+    renameSync(dataDir, whole)
+  }
+  const dataDir = join(folder, randomBytes(4).toString('hex'))
+  execFileSync('cp', ['-a', whole, dataDir])
+  return dataDir
+}
+
+/** This machine; what its programs have to be copied for stays in the folders of the run. */
+export function hostOf({ sharedFolder }: Trial): Host {
+  return { ...thisHost(), stateRoot: sharedFolder }
+}
+
+function processesOf(cluster: string): { postmaster: number; children: readonly number[] } {
+  const postmaster = Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && parentOf(name) === postmaster)
     .map(Number)

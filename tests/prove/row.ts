@@ -15,6 +15,11 @@ export interface Row {
 /** `ci` ends in minutes; `release` has the numbers of the plan. */
 export type Size = 'ci' | 'release'
 
+/** The trials of a row; a mutant gets those of CI at most: what needs more would not be found out there. */
+export function trialsOf({ sizes }: Row, size: Size | 'mutant'): number {
+  return size === 'mutant' ? (sizes.mutant ?? sizes.ci) : sizes[size]
+}
+
 /** One guard taken away: `find` stands exactly once in `file`. */
 export interface Mutant {
   readonly name: string
@@ -26,8 +31,16 @@ export interface Mutant {
 /** Counts what was tried and what went wrong. */
 export interface Trial {
   readonly size: number
+  /** Whether measured times decide: on a machine that has other things to do, they must not. */
+  readonly judgesTimes: boolean
+  /** A folder of the row's own, which every account may enter; the runner clears it. */
+  readonly folder: string
+  /** A folder that all rows of a run share. */
+  readonly sharedFolder: string
   /** One thing tried; `otherwise` tells what was seen when it did not hold. */
   expect(holds: boolean, otherwise: () => string): void
+  /** Something that has to hold beside what the row tries: it counts only where it does not. */
+  require(holds: boolean, otherwise: () => string): void
   /** Something that was measured, for the table; it decides nothing. */
   note(text: string): void
 }

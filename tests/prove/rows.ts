@@ -1,19 +1,27 @@
 import type { Row } from './row.ts'
 import { bodyRows } from './rows/bodies.ts'
 import { clientRows } from './rows/clients.ts'
+import { contentionRows } from './rows/contention.ts'
+import { credentialRows } from './rows/credentials.ts'
+import { failoverRows } from './rows/failover.ts'
 import { framingRows } from './rows/framing.ts'
-import { inputRows } from './rows/input.ts'
+import { hostileRows } from './rows/hostile.ts'
 import { logRows } from './rows/logs.ts'
 import { methodRows } from './rows/methods.ts'
 import { outageRows } from './rows/outages.ts'
+import { revocationRows } from './rows/revocation.ts'
 
 /** Every row that is tried, in the order of the table. */
 export const ROWS: readonly Row[] = [
+  ...revocationRows,
   ...framingRows,
   ...bodyRows,
   ...methodRows,
-  ...inputRows,
+  ...credentialRows,
+  ...hostileRows,
   ...outageRows,
+  ...contentionRows,
+  ...failoverRows,
   ...clientRows,
   ...logRows,
 ]

@@ -1,14 +1,14 @@
 /** Proves the promises of the reliability plan: `npm run prove [-- --size ci|release] [--row B1]…`. */
-import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openTestServer } from '../support/test-server.ts'
 import { withMutant } from './mutant-tree.ts'
-import type { Mutant, Outcome, Row, Size } from './row.ts'
+import { type Mutant, type Outcome, type Row, type Size, trialsOf } from './row.ts'
+import { rowRunner } from './row-runner.ts'
 import { ROWS } from './rows.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const ROW_MS: Readonly<Record<Size, number>> = { ci: 180_000, release: 3_600_000 }
+const ROW_MS = { ci: 180_000, mutant: 180_000, release: 3_600_000 }
 
 const { values } = parseArgs({
   options: {
@@ -21,12 +21,12 @@ const size = values.size === 'ci' || values.size === 'release' ? values.size : u
 for (const id of values.row) if (!ROWS.some((row) => row.id === id)) usage(`no row ${id}`)
 const rows = ROWS.filter(({ id }) => values.row.length === 0 || values.row.includes(id))
 
-const children = new Set<ReturnType<typeof spawn>>()
+const runner = rowRunner()
 let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     interrupted = true
-    for (const child of children) child.kill('SIGKILL')
+    runner.interrupt()
   })
 }
 
@@ -39,22 +39,22 @@ try {
     if (!interrupted) await prove(row)
   }
 } finally {
+  runner.close()
   await server.close()
 }
-print(
-  wrong === 0
-    ? '\nEvery row holds, and every mutant was found out.'
-    : `\n${wrong} rows or mutants went wrong.`,
-)
+if (interrupted) print('\nIt was interrupted.')
+else if (wrong > 0) print(`\n${wrong} rows or mutants went wrong.`)
+else print('\nEvery row holds, and every mutant was found out.')
 process.exitCode = wrong === 0 && !interrupted ? 0 : 1
 
 async function prove(row: Row): Promise<void> {
   const beganMs = performance.now()
-  const outcome = await runRow(row, row.sizes[size], ROOT)
+  const outcome = await runRow(row, size, ROOT)
+  if (interrupted) return
   const { trials, failures, examples, notes, skipped } = outcome
   const bound = failures === 0 && trials > 0 ? `${((3 / trials) * 100).toPrecision(2)} %` : '-'
   const seconds = ((performance.now() - beganMs) / 1000).toFixed(1)
-  print(line(row.id, `${row.sizes[size]}`, `${trials}`, `${failures}`, bound, seconds, row.promise))
+  print(line(row.id, `${trialsOf(row, size)}`, `${trials}`, `${failures}`, bound, seconds, row.promise))
   for (const note of notes) print(`        ${note}`)
   if (skipped !== undefined) print(`        SKIPPED: ${skipped}`)
   else if (failures > 0 || trials === 0) {
@@ -62,14 +62,16 @@ async function prove(row: Row): Promise<void> {
     for (const example of examples) print(`        WRONG: ${example}`)
   }
   if (values['no-mutants'] || skipped !== undefined) return
-  for (const mutant of row.mutants) await findOut(row, mutant)
+  for (const mutant of row.mutants) {
+    if (!interrupted) await findOut(row, mutant)
+  }
 }
 
-/** A mutant is tried at the size of CI at most: what needs more to be found out would not be found out there. */
 async function findOut(row: Row, mutant: Mutant): Promise<void> {
-  const { failures, examples } = await withMutant(ROOT, mutant, (tree) =>
-    runRow(row, row.sizes.mutant ?? row.sizes.ci, tree),
-  ).catch((error: Error) => ({ failures: 0, examples: [error.message] }))
+  const { failures, examples } = await withMutant(ROOT, mutant, (tree) => runRow(row, 'mutant', tree)).catch(
+    (error: Error) => ({ failures: 0, examples: [error.message] }),
+  )
+  if (interrupted) return
   if (failures === 0) wrong++
   const seen =
     failures === 0
@@ -78,41 +80,9 @@ async function findOut(row: Row, mutant: Mutant): Promise<void> {
   print(`        mutant "${mutant.name}": ${seen}`)
 }
 
-function runRow(row: Row, trials: number, tree: string): Promise<Outcome> {
-  const child = spawn(
-    process.execPath,
-    ['--expose-gc', '--import', 'tsx', join(tree, 'tests/prove/row-process.ts'), row.id, `${trials}`],
-    {
-      cwd: tree,
-      env: { ...process.env, TEST_DATABASE_URL: server.url },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
-  children.add(child)
-  let output = ''
-  let errors = ''
-  child.stdout.on('data', (text) => {
-    output += text
-  })
-  child.stderr.on('data', (text) => {
-    errors = (errors + text).slice(-2000)
-  })
-  const timer = setTimeout(() => child.kill('SIGKILL'), ROW_MS[size])
-  return new Promise((resolve) => {
-    child.once('close', (code, signal) => {
-      clearTimeout(timer)
-      children.delete(child)
-      const last = output.trim().split('\n').at(-1) ?? ''
-      if (code === 0 && last.startsWith('{')) resolve(JSON.parse(last))
-      else
-        resolve({
-          trials: 1,
-          failures: 1,
-          examples: [`the process ended by ${signal ?? code}: ${errors}`],
-          notes: [],
-        })
-    })
-  })
+function runRow({ id }: Row, size: Size | 'mutant', tree: string): Promise<Outcome> {
+  const rows = 'tests/prove/rows.ts'
+  return runner.run({ serverUrl: server.url, tree, rows, id, size, timeoutMs: ROW_MS[size] })
 }
 
 function line(...cells: readonly string[]): string {

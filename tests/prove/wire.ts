@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { RawAnswer, RawExchange } from '../support/raw-http.ts'
 import type { Trial } from './row.ts'
 
@@ -20,17 +21,40 @@ export function flawOf(answer: RawAnswer | undefined): string | null {
   const value = (name: string) => headers.find(([other]) => other === name)?.[1]
   if (value('X-Content-Type-Options') !== 'nosniff' || value('Cache-Control') !== 'no-store')
     return `headers of ${status}`
-  if (!/^[A-Za-z0-9._-]{1,128}$/.test(value('X-Request-Id') ?? '')) return `request id of ${status}`
-  if (status >= 500) return `status ${status}`
-  if (status === 204 || body === '') return status === 204 ? null : `${status} without a body`
+  if (value('Server') !== undefined || value('X-Powered-By') !== undefined) return `${status} names its maker`
+  const requestId = value('X-Request-Id') ?? ''
+  if (!/^[A-Za-z0-9._-]{1,128}$/.test(requestId)) return `request id of ${status}`
+  if (status === 204) return body === '' ? null : '204 with a body'
+  if (value('Content-Type') !== 'application/json; charset=utf-8') return `type of ${status}`
+  if (body === '') return `${status} without a body`
   try {
     const envelope = JSON.parse(body)
     if (status < 300) return envelope.success === true ? null : `body of ${status}`
+    if (status === 503)
+      return isUnavailable(value('Retry-After'), requestId, envelope) ? null : 'a 503 of another kind'
     const whole = envelope.success === false && envelope.code === status && envelope.error && envelope.reason
-    return whole && envelope.request_id === value('X-Request-Id') ? null : `envelope of ${status}`
+    return whole && envelope.request_id === requestId ? null : `envelope of ${status}`
   } catch {
     return `${status} that is not JSON`
   }
+}
+
+/** Whether this is the one answer that tells to come again, compared whole. */
+export function isUnavailable(
+  retryAfter: string | null | undefined,
+  requestId: string | null,
+  body: unknown,
+): boolean {
+  return (
+    retryAfter === '1' &&
+    isDeepStrictEqual(body, {
+      success: false,
+      code: 503,
+      error: 'The service cannot answer right now. Please try again.',
+      reason: 'unavailable',
+      request_id: requestId,
+    })
+  )
 }
 
 /** Expects exactly these statuses, each in an answer of ours, and the connection ended when the last one says so. */

@@ -1,32 +1,32 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type RawAnswer, sendRaw } from '../../support/raw-http.ts'
-import { PASSWORD, type RunningApp, startApp } from '../../support/running-app.ts'
+import { PASSWORD, type RunningApp } from '../../support/running-app.ts'
+import { withApp } from '../app.ts'
 import { type Row, Skipped } from '../row.ts'
 import { flawOf, inParallel } from '../wire.ts'
 
 const BODY = 'src/adapters/http/body.ts'
 const MIB = 1024 * 1024
-
-async function withApp(use: (app: RunningApp, email: string) => Promise<void>): Promise<void> {
-  const app = await startApp()
-  try {
-    await use(app, (await app.addCustomer({ email: 'ana@example.com' })).email)
-  } finally {
-    await app.close()
-  }
-}
+const JSON_TYPE = 'Content-Type: application/json'
+const JSON_MS = 5
 
 /** The answer to a login with exactly these bytes as its body. */
 async function login(
   app: RunningApp,
   body: Buffer | string,
-  type = 'Content-Type: application/json',
+  type = JSON_TYPE,
 ): Promise<RawAnswer | undefined> {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
-  const head = `POST /api/login HTTP/1.1\r\nHost: a\r\n${type}\r\nContent-Length: ${bytes.length}\r\n\r\n`
-  return (await sendRaw(app.port, [head, bytes], { answers: 1, quietMs: 4000 })).answers[0]
+  const pieces = [loginHead(bytes.length, type), bytes]
+  return (await sendRaw(app.port, pieces, { answers: 1, quietMs: 4000 })).answers[0]
+}
+
+function loginHead(bytes: number, type = JSON_TYPE): string {
+  return `POST /api/login HTTP/1.1\r\nHost: a\r\n${type}\r\nContent-Length: ${bytes}\r\n\r\n`
 }
 
 export const bodyRows: readonly Row[] = [
@@ -49,7 +49,7 @@ export const bodyRows: readonly Row[] = [
       },
     ],
     run: (trial) =>
-      withApp(async (app) => {
+      withApp(trial, {}, async (app) => {
         const piece = Buffer.alloc(MIB, 32)
         globalThis.gc?.()
         const before = process.memoryUsage().rss
@@ -82,7 +82,8 @@ export const bodyRows: readonly Row[] = [
       },
     ],
     run: (trial) =>
-      withApp(async (app, email) => {
+      withApp(trial, {}, async (app) => {
+        const { email } = await app.addCustomer({ email: 'ana@example.com' })
         const read = [
           'application/json',
           'Application/JSON',
@@ -155,7 +156,8 @@ export const bodyRows: readonly Row[] = [
       },
     ],
     run: (trial) =>
-      withApp(async (app, email) => {
+      withApp(trial, {}, async (app) => {
+        const { email } = await app.addCustomer({ email: 'ana@example.com' })
         const kinds = [
           'null',
           '7',
@@ -209,7 +211,7 @@ export const bodyRows: readonly Row[] = [
       },
     ],
     run: (trial) =>
-      withApp(async (app) => {
+      withApp(trial, {}, async (app) => {
         const folder = join(process.env.TEST_DATA ?? '', 'json-test-suite/test_parsing')
         if (!existsSync(folder)) throw new Skipped('TEST_DATA names no folder with the public test data')
         for (const file of readdirSync(folder).sort()) {
@@ -236,35 +238,40 @@ export const bodyRows: readonly Row[] = [
           "const depth = (value: unknown): number => (Array.isArray(value) ? 1 + depth(value[0]) : 0)\n    depth(JSON.parse('['.repeat(60_000) + ']'.repeat(60_000)))\n    return JSON.parse(new TextDecoder",
       },
     ],
+    // A hundred thousand digits do not fit the default.
     run: (trial) =>
-      withApp(async (app) => {
+      withApp(trial, { env: { BODY_LIMIT: '131072' } }, async (app) => {
         const wide = `{${Array.from({ length: 5000 }, (_, i) => `"k${i}":0`).join(',')}}`
-        const cases: Readonly<Record<string, readonly [body: string, status: number]>> = {
+        const cases: Readonly<Record<string, readonly [body: string, status: number, ms?: number]>> = {
           'open brackets': ['['.repeat(16_384), 400],
           'open objects': ['{"a":'.repeat(10_000), 400],
-          'nested lists': ['['.repeat(32_000) + ']'.repeat(32_000), 422],
+          'nested lists': ['['.repeat(8192) + ']'.repeat(8192), 422],
+          'four times as many': ['['.repeat(32_000) + ']'.repeat(32_000), 422, 4 * JSON_MS],
           'nested objects': [`${'{"email":'.repeat(6000)}1${'}'.repeat(6000)}`, 422],
           'five thousand keys': [wide, 422],
-          'a hundred thousand digits': ['1'.repeat(60_000), 422],
+          'a hundred thousand digits': ['1'.repeat(100_000), 422],
           'a long exponent': [`1e${'9'.repeat(60_000)}`, 422],
           'a long string of escapes': [`"${'\\u0041'.repeat(10_000)}"`, 422],
         }
-        for (const [name, [body, status]] of Object.entries(cases)) {
-          const times: number[] = []
-          for (let round = 0; round < trial.size; round++) {
-            const before = process.cpuUsage()
-            const answer = await login(app, body)
-            const { user, system } = process.cpuUsage(before)
-            times.push((user + system) / 1000)
-            trial.expect(
-              answer?.status === status && flawOf(answer) === null,
-              () => `${name}: ${answer?.status}, not ${status}`,
-            )
+        await withClient(async (ask) => {
+          for (const [name, [body, status, ms = JSON_MS]] of Object.entries(cases)) {
+            await ask({ port: app.port, bytes: loginHead(body.length) + body })
+            const times: number[] = []
+            for (let round = 0; round < trial.size; round++) {
+              const before = process.cpuUsage()
+              const answer = (await ask(null)) as RawAnswer | undefined
+              const { user, system } = process.cpuUsage(before)
+              times.push((user + system) / 1000)
+              trial.expect(
+                answer?.status === status && flawOf(answer) === null,
+                () => `${name}: ${answer?.status}, not ${status}`,
+              )
+            }
+            const median = times.sort((a, b) => a - b)[times.length >> 1] ?? 0
+            trial.note(`${name}: ${median.toFixed(1)} ms of the server's processor time (median)`)
+            trial.require(!trial.judgesTimes || median <= ms, () => `${name}: ${median} ms`)
           }
-          trial.note(
-            `${name}: ${(times.sort((a, b) => a - b)[times.length >> 1] ?? 0).toFixed(1)} ms of processor, client included`,
-          )
-        }
+        })
       }),
   },
 ]
@@ -289,6 +296,23 @@ function statusOfSuite(file: string, bytes: number): number {
   if (bytes > 65_536) return 413
   if (file.startsWith('y_') || file.startsWith('i_number_')) return 422
   return DECIDED[file] ?? 400
+}
+
+/** Lends a client in a process of its own, which is asked one thing at a time. */
+async function withClient(
+  use: (ask: (request: object | null) => Promise<unknown>) => Promise<void>,
+): Promise<void> {
+  const client = fork(join(import.meta.dirname, '../fixtures/client.ts'), { execArgv: ['--import', 'tsx'] })
+  try {
+    await use(async (request) => {
+      client.send(request as object)
+      const [reply] = await once(client, 'message')
+      return reply
+    })
+  } finally {
+    client.kill()
+    await once(client, 'close')
+  }
 }
 
 /** Sends ten pieces before it reads, as a simple client does; answers the status that it got to see. */

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startApp } from '../../support/running-app.ts'
+import { withApp } from '../app.ts'
 import type { Row } from '../row.ts'
 
 const LIMIT_MS = 2000
@@ -30,9 +30,8 @@ export const clientRows: readonly Row[] = [
         REQUEST_TIMEOUT: `${LIMIT_MS}ms`,
         KEEP_ALIVE_TIMEOUT: `${LIMIT_MS}ms`,
       }
-      const app = await startApp({ env })
-      const sockets: Socket[] = []
-      try {
+      await withApp(trial, { env }, async (app) => {
+        const sockets: Socket[] = []
         const { email } = await app.addCustomer()
         const token = await app.login(email)
         const base = await callsFor(1000)
@@ -62,10 +61,8 @@ export const clientRows: readonly Row[] = [
           }
           return times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0
         }
-      } finally {
         for (const socket of sockets) socket.destroy()
-        await app.close()
-      }
+      })
     },
   },
 ]

@@ -1,6 +1,7 @@
 import { route } from '../../../src/adapters/http/route.ts'
 import { sendRaw } from '../../support/raw-http.ts'
-import { PASSWORD, startApp } from '../../support/running-app.ts'
+import { PASSWORD } from '../../support/running-app.ts'
+import { type AppOptions, withApp } from '../app.ts'
 import type { Row } from '../row.ts'
 
 const DISPATCH = 'src/adapters/http/dispatch.ts'
@@ -32,7 +33,8 @@ export const logRows: readonly Row[] = [
     ],
     async run(trial) {
       const service = 'canary-service-secret-0123456789abcdef'
-      const app = await startApp({
+      const options: AppOptions = {
+        hasBugs: true,
         env: { SERVICE_TOKENS: `canary=${service}`, TOKEN_CACHE_TTL: '0s' },
         routes: () => [
           route('POST /broken', {
@@ -45,8 +47,9 @@ export const logRows: readonly Row[] = [
             },
           }),
         ],
-      })
-      try {
+      }
+      await withApp(trial, options, async (app) => {
+        let read = 0
         for (let i = 0; i < trial.size; i++) {
           const password = `canary-password-${i}`
           const { email, id } = await app.addCustomer({ email: `canary-email-${i}@example.com`, password })
@@ -68,7 +71,8 @@ export const logRows: readonly Row[] = [
             bug.status === 500 && !JSON.stringify(bug.body).includes('token_hash'),
             () => `a broken statement: ${JSON.stringify(bug.body)}`,
           )
-          const log = app.logLines.splice(0).join('')
+          const log = app.logLines.slice(read).join('')
+          read = app.logLines.length
           trial.expect(log.includes('request.failed'), () => 'nothing was logged')
           for (const canary of [
             token,
@@ -89,9 +93,7 @@ export const logRows: readonly Row[] = [
             )
           }
         }
-      } finally {
-        await app.close()
-      }
+      })
     },
   },
   {
@@ -113,7 +115,8 @@ export const logRows: readonly Row[] = [
       },
     ],
     async run(trial) {
-      const app = await startApp({
+      const options: AppOptions = {
+        hasBugs: true,
         routes: () => [
           route('POST /broken/:id', {
             auth: 'none',
@@ -122,8 +125,9 @@ export const logRows: readonly Row[] = [
             },
           }),
         ],
-      })
-      try {
+      }
+      await withApp(trial, options, async (app) => {
+        let read = 0
         for (let i = 0; i < trial.size; i++) {
           for (const text of [
             '\r\n',
@@ -146,7 +150,8 @@ export const logRows: readonly Row[] = [
             const { answers } = await sendRaw(app.port, head, { answers: 1 })
             trial.expect(answers[0]?.status === 500, () => `${JSON.stringify(text)}: ${answers[0]?.status}`)
             await app.call('/api/login', { body: { email: `a${text}@example.com`, password: text } })
-            const lines = app.logLines.splice(0)
+            const lines = app.logLines.slice(read)
+            read = app.logLines.length
             trial.expect(lines.length === 1, () => `${lines.length} lines for one event`)
             for (const line of lines) {
               const whole =
@@ -159,9 +164,7 @@ export const logRows: readonly Row[] = [
             }
           }
         }
-      } finally {
-        await app.close()
-      }
+      })
     },
   },
 ]

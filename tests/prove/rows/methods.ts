@@ -1,7 +1,8 @@
 import { METHODS } from 'node:http'
 import { route } from '../../../src/adapters/http/route.ts'
 import { sendRaw } from '../../support/raw-http.ts'
-import { SERVICE_SECRET, startApp } from '../../support/running-app.ts'
+import { SERVICE_SECRET } from '../../support/running-app.ts'
+import { withApp } from '../app.ts'
 import type { Row } from '../row.ts'
 
 const handle = () => ({})
@@ -32,15 +33,13 @@ export const methodRows: readonly Row[] = [
       },
     ],
     async run(trial) {
-      const app = await startApp({
-        routes: () => [
-          route('GET /orders/:id', { auth: 'none', handle }),
-          route('PUT /orders/:id', { auth: 'none', handle }),
-          route('PATCH /orders/:id', { auth: 'none', handle }),
-          route('DELETE /orders/:id', { auth: 'none', handle }),
-        ],
-      })
-      try {
+      const routes = () => [
+        route('GET /orders/:id', { auth: 'none', handle }),
+        route('PUT /orders/:id', { auth: 'none', handle }),
+        route('PATCH /orders/:id', { auth: 'none', handle }),
+        route('DELETE /orders/:id', { auth: 'none', handle }),
+      ]
+      await withApp(trial, { routes }, async (app) => {
         const { email } = await app.addCustomer()
         const paths: Readonly<Record<string, readonly string[]>> = {
           '/api/login': ['POST'],
@@ -76,9 +75,7 @@ export const methodRows: readonly Row[] = [
             }
           }
         }
-      } finally {
-        await app.close()
-      }
+      })
     },
   },
 ]

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import * as v from 'valibot'
+import { route } from '../../src/adapters/http/route.ts'
+import { sendRaw } from '../support/raw-http.ts'
+import { PASSWORD, type RunningApp, startApp } from '../support/running-app.ts'
+
+let app: RunningApp
+before(async () => {
+  app = await startApp({
+    routes: () => [
+      route('POST /mirror', {
+        auth: 'none',
+        body: v.looseObject({ sku: v.string() }),
+        handle: ({ body }) => ({
+          names: Object.keys(body),
+          // As a handler would copy a body on, or look into it.
+          copied: 'abilities' in Object.assign({}, body),
+          own: 'abilities' in body || 'isAdmin' in body,
+        }),
+      }),
+    ],
+  })
+  await app.addCustomer({ email: 'ana@example.com' })
+})
+after(() => app.close())
+
+const login = async (body: unknown) => (await app.call('/api/login', { body })).status
+const loginBytes = async (body: Buffer, headers = 'Content-Type: application/json') => {
+  const head = `POST /api/login HTTP/1.1\r\nHost: a\r\n${headers}\r\nContent-Length: ${body.length}\r\n\r\n`
+  const { answers } = await sendRaw(app.port, Buffer.concat([Buffer.from(head), body]), { answers: 1 })
+  return answers[0]?.status
+}
+
+describe('a body', () => {
+  test('case 012: is not needed by me and logout, and not in their way', async () => {
+    for (const path of ['/api/me', '/api/logout']) {
+      for (const body of [
+        'Content-Type: application/json\r\nContent-Length: 0\r\n\r\n',
+        'Content-Length: 0\r\n\r\n',
+        'Content-Type: application/json\r\n\r\n',
+        '\r\n',
+        'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+        'Content-Type: application/json\r\nContent-Length: 4\r\n\r\nnull',
+        'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+        'Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{]\r\n0\r\n\r\n',
+      ]) {
+        const token = await app.login('ana@example.com')
+        const bytes = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n${body}`
+        const { answers } = await sendRaw(app.port, bytes, { answers: 1 })
+        assert.equal(answers[0]?.status, 200, `${path} ${body}`)
+      }
+    }
+  })
+
+  test('case 013: of another type is 415 and says what to send', async () => {
+    const json = JSON.stringify({ email: 'ana@example.com', password: PASSWORD })
+    for (const sent of ['email=ana@example.com&password=x', json]) {
+      for (const type of ['application/x-www-form-urlencoded', 'text/plain']) {
+        const { status, body, headers } = await app.call('/api/login', {
+          body: sent,
+          headers: { 'Content-Type': type },
+        })
+        assert.deepEqual([status, headers.get('accept')], [415, 'application/json'])
+        assert.match(body.error, /application\/json/)
+      }
+      assert.equal(await loginBytes(Buffer.from(sent), 'X-Type: none'), 415)
+    }
+  })
+
+  test('case 014: of the wrong kinds is 422 and names the field', async () => {
+    for (const body of [
+      { email: ['ana@example.com'], password: 'x' },
+      { email: { $ne: null }, password: { $ne: null } },
+      { email: 'ana@example.com', password: 12345678 },
+      { email: 'ana@example.com', password: true },
+      { email: null, password: null },
+      [],
+      'x',
+      7,
+      null,
+    ]) {
+      const { status, body: answer } = await app.call('/api/login', { body: JSON.stringify(body) })
+      assert.equal(status, 422)
+      const fields = Object.keys(answer.errors)
+      assert.ok(fields.length > 0)
+      assert.ok(fields.every((field) => ['email', 'password', 'body'].includes(field)))
+    }
+  })
+
+  test('case 015: changes no prototype, and hands a handler nothing by one', async () => {
+    const good = `"email":"ana@example.com","password":"${PASSWORD}"`
+    const poison = '{"abilities":["*"],"isAdmin":true}'
+    assert.equal(await login(`{${good},"__proto__":${poison}}`), 200)
+    assert.equal(await login(`{"__proto__":{${good}}}`), 422)
+    assert.equal(await login(`{"constructor":{"prototype":${poison}},${good}}`), 200)
+    for (const name of ['__proto__', 'constructor', 'prototype']) {
+      const { status, body } = await app.call('/api/mirror', {
+        body: `{"sku":"a","${name}":${name === 'constructor' ? `{"prototype":${poison}}` : poison}}`,
+      })
+      assert.equal(status, 200)
+      assert.deepEqual([body.copied, body.own], [false, false], name)
+    }
+    assert.equal('abilities' in {} || 'isAdmin' in {}, false)
+  })
+
+  test('case 017: that is not JSON is 400 and is not repeated; of two equal names the last counts', async () => {
+    const good = `"email":"ana@example.com","password":"${PASSWORD}"`
+    for (const body of [
+      '{"email":"secret@example.com",}',
+      '{email:"secret"}',
+      "{'email':'secret'}",
+      '{"email":"secret"',
+      `{${good}}secret`,
+    ]) {
+      const { status, body: answer } = await app.call('/api/login', { body })
+      assert.equal(status, 400, body)
+      assert.equal(JSON.stringify(answer).includes('secret'), false)
+    }
+    assert.equal(await loginBytes(Buffer.alloc(0)), 400)
+    const { email } = await app.addCustomer()
+    assert.equal(await login(`{"email":"x","email":"${email}","password":"${PASSWORD}"}`), 200)
+  })
+
+  test('cases 030, 031 and 033: in another charset or coding is refused, never taken for a wrong password', async () => {
+    const latin = Buffer.from('{"email":"ana@example.com","password":"contrase\xf1a 9"}', 'latin1')
+    assert.equal(await loginBytes(latin, 'Content-Type: application/json; charset=iso-8859-1'), 415)
+    for (const text of [
+      '{"email":"ana@example.com","password":"\xff\xfeabc"}',
+      '{"email":"a\xffna@example.com","password":"abc"}',
+    ])
+      assert.equal(await loginBytes(Buffer.from(text, 'latin1')), 400, text)
+    assert.equal(await loginBytes(latin), 400)
+    const plain = Buffer.from(JSON.stringify({ email: 'ana@example.com', password: PASSWORD }))
+    for (const [coding, body] of [
+      ['utf-8', plain],
+      ['gzip', gzipSync(plain)],
+      ['gzip', plain],
+      ['gzip', gzipSync(Buffer.alloc(10_000_000))],
+    ] as const) {
+      assert.equal(
+        await loginBytes(body, `Content-Type: application/json\r\nContent-Encoding: ${coding}`),
+        415,
+      )
+    }
+  })
+
+  test('case 032: with a NUL in the e-mail is 422', async () => {
+    for (const email of ['ana\u0000@example.com', 'ana@example.com\u0000'])
+      assert.equal(await login({ email, password: 'x' }), 422)
+  })
+})

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { PASSWORD, type RunningApp, startApp } from '../support/running-app.ts'
+
+let app: RunningApp
+before(async () => {
+  app = await startApp()
+})
+after(() => app.close())
+
+const login = async (body: unknown) => (await app.call('/api/login', { body })).status
+
+async function withHash(email: string, hash: string | null): Promise<void> {
+  await app.addCustomer({ email })
+  await app.database.sql('update customers set password_hash = $2 where email = $1', [email, hash])
+}
+
+describe('customers from elsewhere', () => {
+  const SAME = '04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
+
+  test('case 025: log in with the e-mail in any case; me shows it as it is stored', async () => {
+    await app.addCustomer({ email: 'Ana.Ruiz@Example.COM' })
+    for (const email of ['ana.ruiz@example.com', 'ANA.RUIZ@EXAMPLE.COM', 'Ana.Ruiz@Example.COM']) {
+      const { body } = await app.call('/api/login', { body: { email, password: PASSWORD } })
+      assert.equal(
+        (await app.call('/api/me', { token: body.token })).body.customer.email,
+        'Ana.Ruiz@Example.COM',
+      )
+    }
+  })
+
+  test('case 027: log in with any e-mail that could be stored', async () => {
+    for (const email of [
+      "o'hara@example.com",
+      'jean@xn--mnchen-3ya.example',
+      'bob@localhost',
+      'ñandu@example.com',
+    ]) {
+      await app.addCustomer({ email })
+      assert.equal(await login({ email, password: PASSWORD }), 200, email)
+    }
+  })
+
+  test('case 028: a password keeps its blanks', async () => {
+    await withHash('blank@example.com', '$2y$04$abcdefghijklmnopqrstuui.ptP7RN6GmuQ5A5kQERWyZLUDKJdcK')
+    assert.equal(await login({ email: 'blank@example.com', password: ' hunter2 ' }), 200)
+    assert.equal(await login({ email: 'blank@example.com', password: 'hunter2' }), 401)
+    assert.equal(await login({ email: 'blank@example.com', password: '     ' }), 401)
+  })
+
+  test('cases 057 and 063: hashes of $2a$, $2b$ and $2y$ are good, of long passwords too', async () => {
+    for (const version of ['$2a$', '$2b$', '$2y$']) {
+      await withHash(`v${version.slice(1, 3)}@example.com`, version + SAME)
+      assert.equal(
+        await login({ email: `v${version.slice(1, 3)}@example.com`, password: 'correct horse 9' }),
+        200,
+      )
+    }
+    await withHash('long@example.com', '$2y$04$abcdefghijklmnopqrstuuNt.0ah97gHY3F7JC1Z6EXmQc0bQBhIO')
+    assert.equal(await login({ email: 'long@example.com', password: 'p'.repeat(100) }), 200)
+  })
+
+  test('cases 058 and 060: a hash that is not whole is an ordinary 401', async () => {
+    const hashes = [
+      `$2x$${SAME}`,
+      `$2$${SAME}`,
+      '$1$abc',
+      '5f4dcc3b5aa765d61d8327deb882cf99',
+      '$argon2id$v=19$m=1',
+      '',
+      null,
+      `$2b$${SAME}`.slice(0, 59),
+      `$2b$${SAME} `,
+      `$2b$${SAME}\r`,
+      ` $2b$${SAME}`,
+      `"$2b$${SAME}"`,
+    ]
+    for (const [i, hash] of hashes.entries()) {
+      await withHash(`damaged-${i}@example.com`, hash)
+      assert.equal(
+        await login({ email: `damaged-${i}@example.com`, password: 'correct horse 9' }),
+        401,
+        `${hash}`,
+      )
+    }
+  })
+
+  test('case 066: a hash of less work than is configured logs in, several times at once, and no wrong password changes it', async (t) => {
+    const dear = await startApp({ database: app.database, env: { BCRYPT_COST: '11' } })
+    t.after(() => dear.close())
+    const email = 'cheap@example.com'
+    const hash = '$2y$10$abcdefghijklmnopqrstuuG9vgRxibBkoVPvz73E3.IaYK../N/AO'
+    await withHash(email, hash)
+    const status = async (password: string) =>
+      (await dear.call('/api/login', { body: { email, password } })).status
+    assert.equal(await status('wrong horse 9'), 401)
+    const [row] = await app.database.sql('select password_hash from customers where email = $1', [email])
+    assert.equal(row?.password_hash, hash)
+    assert.deepEqual(
+      await Promise.all(['correct horse 9', 'correct horse 9', 'wrong horse 9'].map(status)),
+      [200, 200, 401],
+    )
+    assert.equal(await status('correct horse 9'), 200)
+  })
+})

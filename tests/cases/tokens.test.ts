@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { route } from '../../src/adapters/http/route.ts'
+import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
+import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
+
+let app: RunningApp
+before(async () => {
+  app = await startApp({
+    routes: () => [
+      route('GET /reports', { auth: 'customer', abilities: ['orders:read'], handle: () => ({}) }),
+    ],
+  })
+  await app.addCustomer({ email: 'ana@example.com' })
+})
+after(() => app.close())
+
+/** A token of Ana's with these abilities, put in the table by hand. */
+async function handmade(abilities: readonly string[], expires = 'null'): Promise<string> {
+  const { secret, digest } = tokenSecrets({ prefix: 'lk' }).issue()
+  await app.database.sql(
+    `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at)
+     select gen_random_uuid(), id, 'bot', decode($1, 'hex'), $2, now(), ${expires}
+     from customers where email = 'ana@example.com'`,
+    [digest, abilities],
+  )
+  return secret
+}
+
+describe('a token', () => {
+  test('case 035: two thousand are all found again', async () => {
+    const secrets = await Promise.all(
+      Array.from({ length: 2000 }, () => tokenSecrets({ prefix: 'lk' }).issue()),
+    )
+    await app.database.sql(
+      `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
+       select gen_random_uuid(), c.id, 'bot', decode(d, 'hex'), '{}', now()
+       from customers c, unnest($1::text[]) d where c.email = 'ana@example.com'`,
+      [secrets.map(({ digest }) => digest)],
+    )
+    for (let i = 0; i < secrets.length; i += 50) {
+      const answers = await Promise.all(
+        secrets.slice(i, i + 50).map(({ secret }) => app.call('/api/me', { token: secret })),
+      )
+      assert.ok(answers.every(({ status }) => status === 200))
+    }
+  })
+
+  test('case 040: with a name survives logouts and logins, and cannot log out', async () => {
+    const named = await handmade(['*'])
+    const { email } = await app.addCustomer()
+    const stranger = await app.login(email)
+    const { status } = await app.call('/api/logout', { token: await app.login('ana@example.com') })
+    assert.equal(status, 200)
+    await app.login('ana@example.com')
+    await app.login('ana@example.com')
+    assert.equal((await app.call('/api/me', { token: named })).status, 200)
+    assert.equal((await app.call('/api/logout', { token: named })).status, 403)
+    assert.equal((await app.call('/api/me', { token: named })).status, 200)
+    assert.equal((await app.call('/api/me', { token: stranger })).status, 200)
+  })
+
+  test('cases 041 and 048: abilities are compared exactly, from the database and from the cache alike', async () => {
+    const many = Array.from({ length: 5000 }, (_, i) => `a${i}:read`)
+    for (const [abilities, status] of [
+      [[], 403],
+      [['*'], 200],
+      [['orders:read'], 200],
+      [['Orders:Read'], 403],
+      [['orders:*'], 200],
+      [['orders'], 403],
+      [['orders:reader'], 403],
+      [many, 403],
+      [[...many, 'orders:read'], 200],
+    ] as const) {
+      const named = await handmade(abilities)
+      for (let i = 0; i < 2; i++)
+        assert.equal((await app.call('/api/reports', { method: 'GET', token: named })).status, status)
+    }
+    const token = await app.login('ana@example.com')
+    assert.equal((await app.call('/api/me', { token: SERVICE_SECRET })).status, 401)
+    assert.equal((await app.call('/api/status', { method: 'GET', token })).status, 401)
+  })
+
+  test('case 050: of a login expires the configured time after it, however that is written', async () => {
+    for (const TOKEN_TTL of ['60m', '1h']) {
+      const other = await startApp({ database: app.database, env: { TOKEN_TTL } })
+      const beganMs = Date.now()
+      const body = { email: 'ana@example.com', password: PASSWORD }
+      const expiresAtMs = Date.parse((await other.call('/api/login', { body })).body.expires_at)
+      await other.close()
+      assert.ok(expiresAtMs >= beganMs + 3_600_000, TOKEN_TTL)
+      assert.ok(expiresAtMs <= Date.now() + 3_600_000, TOKEN_TTL)
+    }
+  })
+
+  test('case 051: expires when it was told to at its making, whatever the setting says now', async () => {
+    const [late, gone, never] = [
+      await handmade([], `now() + interval '1 year'`),
+      await handmade([], `now() - interval '1 second'`),
+      await handmade([]),
+    ]
+    for (const TOKEN_TTL of ['1m', '100d']) {
+      const other = await startApp({ database: app.database, env: { TOKEN_TTL } })
+      const statuses = await Promise.all(
+        [late, gone, never].map(async (secret) => (await other.call('/api/me', { token: secret })).status),
+      )
+      assert.deepEqual(statuses, [200, 401, 200])
+      await other.close()
+    }
+  })
+
+  test('case 056: of a text and a hash written by hand is good', async () => {
+    await app.database.sql(
+      `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
+       select gen_random_uuid(), id, 'golden', decode('d9c73349611964df0f866878883716ed54adfd765e9bac1d509ef00a89150160', 'hex'), '{}', now()
+       from customers where email = 'ana@example.com'`,
+    )
+    assert.equal(
+      (await app.call('/api/me', { token: 'lk_0123456789ABCDEFGHIJabcdefghijKLMNOPQRST2m5ATr' })).status,
+      200,
+    )
+  })
+
+  test('case 073: of a customer who is deleted by SQL is 401, cached or not', async () => {
+    const { email, id } = await app.addCustomer()
+    const secret = await app.login(email)
+    await app.call('/api/me', { token: secret })
+    await app.database.sql('delete from customers where id = $1', [id])
+    const logout = await app.call('/api/logout', { token: secret })
+    assert.equal(logout.status, 401)
+    await sleep(1000)
+    assert.equal((await app.call('/api/me', { token: secret })).status, 401)
+    assert.deepEqual(await app.database.sql('select from login_tokens where customer_id = $1', [id]), [])
+  })
+})
+
+describe('the cache', () => {
+  test('cases 046 and 049: off, nothing is kept; full, everything is still served', async (t) => {
+    const off = await startApp({ database: app.database, env: { TOKEN_CACHE_TTL: '0s' } })
+    t.after(() => off.close())
+    const secret = await handmade([])
+    assert.equal((await off.call('/api/me', { token: secret })).status, 200)
+    await app.database.sql(
+      `update login_tokens set revoked_at = now() where token_hash = sha256(convert_to($1, 'UTF8'))`,
+      [secret],
+    )
+    assert.equal((await off.call('/api/me', { token: secret })).status, 401)
+
+    const small = await startApp({ database: app.database, env: { TOKEN_CACHE_MAX: '100' } })
+    t.after(() => small.close())
+    const secrets: string[] = []
+    // One after another: each takes a connection of its own, and the server has a hundred for all tests.
+    while (secrets.length < 101) secrets.push(await handmade([]))
+    for (const each of [...secrets, secrets[0] ?? ''])
+      assert.equal((await small.call('/api/me', { token: each })).status, 200)
+  })
+})

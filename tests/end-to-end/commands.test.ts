@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createTestDatabase } from '../support/database.ts'
+import { PASSWORD, type RunningApp, startApp } from '../support/running-app.ts'
+import { runLatchkey, startLatchkey, temporaryFolder } from '../support/running-process.ts'
+
+/** A pool that was left open would keep a command for a minute. */
+const LEFT_OPEN_MS = 30_000
+
+let app: RunningApp
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+before(async () => {
+  folder = await temporaryFolder()
+  app = await startApp()
+})
+after(async () => {
+  await app.close()
+  folder.remove()
+})
+
+const options = (input = '') => ({
+  cwd: folder.path,
+  env: { DATABASE_URL: app.database.url, BCRYPT_COST: '10' },
+  input,
+})
+const latchkey = (args: readonly string[], input?: string) => runLatchkey(args, options(input))
+const me = async (token: string) => (await app.call('/api/me', { token })).status
+const login = async (email: string, password = PASSWORD) =>
+  (await app.call('/api/login', { body: { email, password } })).status
+
+describe('of two commands at once that add a customer', () => {
+  for (const [title, first, second] of [
+    ['case 036: with one e-mail', 'bea@example.com', 'bea@example.com'],
+    ['case 078: with one e-mail in two cases', 'Cleo@example.com', 'CLEO@EXAMPLE.COM'],
+  ] as const) {
+    test(`${title} one succeeds, and the other is refused in one line`, async () => {
+      const add = (email: string) => latchkey(['customer', 'add', email, '--password-stdin'], PASSWORD)
+      const ended = await Promise.all([add(first), add(second)])
+      assert.deepEqual(ended.map(({ code }) => code).sort(), [0, 1])
+      const refused = ended.find(({ code }) => code === 1)
+      assert.match(refused?.stderr ?? '', /^latchkey: A customer \S+ exists already\.\n$/)
+      assert.equal(refused?.stdout, '')
+      const stored = await app.database.sql('select from customers where lower(email) = lower($1)', [first])
+      assert.equal(stored.length, 1)
+      assert.equal(await login(first), 200)
+    })
+  }
+})
+
+describe('a command in a process of its own', () => {
+  test('case 045: that disables a customer ends the tokens that a service has in its cache', async () => {
+    const { email } = await app.addCustomer()
+    const token = await app.login(email)
+    for (let i = 0; i < 10; i++) assert.equal(await me(token), 200)
+    const { code, stdout } = await latchkey(['customer', 'disable', email])
+    assert.match(stdout, /^Disabled .*1 token revoked/)
+    assert.equal(code, 0)
+    await sleep(1000)
+    assert.equal(await me(token), 401)
+    assert.equal(await login(email), 401)
+  })
+
+  test('cases 045 and 084: that sets a password ends them too; the new one logs in and the old one does not', async () => {
+    for (const [flag, input] of [
+      ['--hash-stdin', '$2y$04$abcdefghijklmnopqrstuui.ptP7RN6GmuQ5A5kQERWyZLUDKJdcK\n'],
+      ['--password-stdin', ' hunter2 \n'],
+    ] as const) {
+      const { email } = await app.addCustomer()
+      const token = await app.login(email)
+      for (let i = 0; i < 10; i++) assert.equal(await me(token), 200)
+      const { code, stdout, stderr } = await latchkey(['customer', 'password', email, flag], input)
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, /^Set the password of .*1 token revoked/)
+      await sleep(1000)
+      assert.equal(await me(token), 401, flag)
+      assert.equal(await login(email), 401)
+      assert.equal(await login(email, ' hunter2 '), 200)
+    }
+  })
+
+  test('case 080: deletes a customer with none, one and a thousand tokens, and nobody twice', async () => {
+    for (const count of [0, 1, 1000]) {
+      const { email, id } = await app.addCustomer()
+      await app.database.sql(
+        `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
+         select gen_random_uuid(), $1, 'bot', sha256(convert_to($3 || n::text, 'UTF8')), '{*}', now()
+         from generate_series(1, $2::int) as n`,
+        [id, count, email],
+      )
+      const first = await latchkey(['customer', 'delete', email])
+      assert.deepEqual([first.code, first.stderr], [0, ''])
+      assert.deepEqual(await app.database.sql('select from login_tokens where customer_id = $1', [id]), [])
+      if (count !== 1) continue
+      const { code, stderr } = await latchkey(['customer', 'delete', email])
+      assert.deepEqual([code, stderr], [1, `latchkey: There is no customer ${email}.\n`])
+    }
+  })
+
+  test('case 079: ends by itself once it has said what it did', async (t) => {
+    const empty = await createTestDatabase({ migrated: false })
+    t.after(() => empty.drop())
+    for (const [args, said, database] of [
+      [
+        ['customer', 'add', 'dora@example.com', '--password-stdin'],
+        /Added dora@example\.com\./,
+        app.database,
+      ],
+      [['customer', 'show', 'dora@example.com'], /active/, app.database],
+      [['migrate'], /Applied /, empty],
+      [['migrate'], /current/, empty],
+      [['--help'], /Usage: latchkey/, empty],
+    ] as const) {
+      const { env, ...rest } = options(PASSWORD)
+      const command = startLatchkey(args, { ...rest, env: { ...env, DATABASE_URL: database.url } })
+      await command.until(said)
+      const saidMs = performance.now()
+      const { code } = await command.ended
+      const tookMs = performance.now() - saidMs
+      assert.equal(code, 0, args.join(' '))
+      assert.ok(tookMs < LEFT_OPEN_MS, `${args.join(' ')} stayed for ${tookMs} ms`)
+      t.diagnostic(`${args.join(' ')}: ended ${Math.round(tookMs)} ms after its work`)
+    }
+  })
+
+  test('case 079: cuts nothing off what it writes to a slow pipe', async (t) => {
+    const many = await createTestDatabase()
+    t.after(() => many.drop())
+    await many.sql(
+      `insert into customers (id, email, created_at)
+       select gen_random_uuid(), 'customer-' || n || '@example.com', now() from generate_series(1, 5000) as n`,
+    )
+    const list = startLatchkey(['customer', 'list'], { ...options(), env: { DATABASE_URL: many.url } })
+    list.child.stdout?.pause()
+    // Far more than a pipe holds has to wait in the process by then.
+    await sleep(2000)
+    list.child.stdout?.resume()
+    const { code, stdout } = await list.ended
+    assert.equal(code, 0)
+    assert.equal(new Set(stdout.match(/customer-\d+@example\.com/g)).size, 5000)
+    assert.ok(stdout.endsWith('\n'))
+  })
+})

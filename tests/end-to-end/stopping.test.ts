@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { comparable, sendRaw } from '../support/raw-http.ts'
+import { type RunningProcess, startLatchkey, temporaryFolder } from '../support/running-process.ts'
+import { openTcpProxy } from '../support/tcp-proxy.ts'
+
+/** Less than every wait that these services are set to, and more than a busy machine takes for what is done at once. */
+const AT_ONCE_MS = 30_000
+const EMAIL = 'ana@example.com'
+const PASSWORD = 'correct horse 9'
+const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+let database: TestDatabase
+let running: RunningProcess | null = null
+before(async () => {
+  folder = await temporaryFolder()
+  database = await createTestDatabase()
+  await database.sql(
+    'insert into customers (id, email, password_hash, created_at) values (gen_random_uuid(), $1, $2, now())',
+    [EMAIL, HASH],
+  )
+})
+// One that a failed test has left would not end.
+afterEach(() => void running?.child.kill('SIGKILL'))
+after(async () => {
+  await database.drop()
+  folder.remove()
+})
+
+async function startService(env: Record<string, string>) {
+  const service = startLatchkey([], {
+    cwd: folder.path,
+    env: { PORT: '0', DATABASE_URL: database.url, BCRYPT_COST: '4', DRAIN_DEADLINE: '1m', ...env },
+  })
+  running = service
+  const [, url = ''] = await service.until(/running at (\S+)/)
+  return { service, port: Number(new URL(url).port) }
+}
+
+/** Sends the signal; answers how the process ended, and how long after. */
+async function end({ child, ended }: RunningProcess, signal: NodeJS.Signals) {
+  const beganMs = performance.now()
+  child.kill(signal)
+  const { code, stdout, stderr } = await ended
+  return { code, stdout, stderr, tookMs: performance.now() - beganMs }
+}
+
+const LOGIN = JSON.stringify({ email: EMAIL, password: PASSWORD })
+const loginBytes = `POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${LOGIN.length}\r\n\r\n${LOGIN}`
+
+describe('a service that is told to end', () => {
+  test('case 090: finishes the login that it has begun, and waits for no idle connection', async (t) => {
+    // So dear that the login is still being verified when the signal comes.
+    const { service, port } = await startService({ BCRYPT_COST: '14' })
+    const idle: Socket[] = []
+    for (let i = 0; i < 3; i++) {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
+      await once(socket, 'data')
+      idle.push(socket.resume())
+    }
+    const login = sendRaw(port, loginBytes, { quietMs: AT_ONCE_MS })
+    await sleep(200)
+    const { code, stdout, tookMs } = await end(service, 'SIGTERM')
+    const { answers, closed } = await login
+    assert.deepEqual([answers.length, answers[0]?.status, closed], [1, 200, true])
+    assert.equal(comparable(answers[0]).headers.Connection, 'close')
+    assert.match(JSON.parse(answers[0]?.body ?? '{}').token, /^lk_/)
+    await sleep(20)
+    assert.ok(idle.every(({ closed: isClosed }) => isClosed))
+    assert.match(stdout, /service\.stopped/)
+    assert.equal(code, 0)
+    assert.ok(tookMs < AT_ONCE_MS, `${tookMs} ms`)
+    const left = await database.sql(
+      "select from pg_stat_activity where datname = current_database() and application_name like 'latchkey%'",
+    )
+    assert.deepEqual(left, [])
+    t.diagnostic(`ended ${Math.round(tookMs)} ms after the signal`)
+  })
+
+  test('case 091: resets no connection of clients that obey its readiness', async (t) => {
+    const { service, port } = await startService({ DRAIN_DELAY: '1s' })
+    const agent = new Agent({ keepAlive: true })
+    t.after(() => agent.destroy())
+    const status = (method: string, path: string, body = '') =>
+      new Promise<number | string | undefined>((resolve) => {
+        const headers = body === '' ? {} : { 'Content-Type': 'application/json' }
+        request({ port, agent, method, path, headers })
+          .on('response', (response) => response.resume().once('end', () => resolve(response.statusCode)))
+          .on('error', (error: NodeJS.ErrnoException) => resolve(error.code))
+          .end(body)
+      })
+    const logins: Promise<number | string | undefined>[] = []
+    let afterSignal = 0
+    let isTold = false
+    const load = (async () => {
+      while ((await status('GET', '/readyz')) === 200) {
+        for (let i = 0; i < 2; i++) logins.push(status('POST', '/api/login', LOGIN))
+        if (isTold) afterSignal++
+        await sleep(20)
+      }
+      // A balancer looks at the readiness from time to time, and sends what it has until it knows.
+      for (let i = 0; i < 10; i++, afterSignal++) {
+        logins.push(status('POST', '/api/login', LOGIN))
+        await sleep(20)
+      }
+    })()
+    await sleep(500)
+    isTold = true
+    const { code, stderr } = await end(service, 'SIGTERM')
+    await load
+    const answers = await Promise.all(logins)
+    assert.deepEqual(
+      answers.filter((answer) => answer !== 200),
+      [],
+    )
+    assert.ok(afterSignal > 0)
+    assert.equal(code, 0)
+    assert.doesNotMatch(stderr, /\n\s+at /)
+    t.diagnostic(`${answers.length} logins, ${afterSignal} of them after the signal, 0 resets`)
+  })
+
+  test('case 091: by Ctrl-C does not wait for balancers', async () => {
+    const { service } = await startService({ DRAIN_DELAY: '1m' })
+    const { code, tookMs } = await end(service, 'SIGINT')
+    assert.equal(code, 0)
+    assert.ok(tookMs < AT_ONCE_MS, `${tookMs} ms`)
+  })
+
+  test('case 091: ends in order while its database is out of reach', async (t) => {
+    const proxy = await openTcpProxy(database.url)
+    t.after(() => proxy.close())
+    const { service, port } = await startService({ DATABASE_URL: proxy.url })
+    const login = { answers: 1, quietMs: AT_ONCE_MS }
+    assert.equal((await sendRaw(port, loginBytes, login)).answers[0]?.status, 200)
+    proxy.freeze()
+    const waiting = sendRaw(port, loginBytes, login)
+    await sleep(100)
+    const { code, stdout, stderr, tookMs } = await end(service, 'SIGTERM')
+    assert.equal((await waiting).answers[0]?.status, 503)
+    assert.equal(code, 0)
+    assert.match(stdout, /service\.stopped/)
+    assert.doesNotMatch(stdout + stderr, /Called end|\n\s+at /)
+    assert.ok(tookMs < AT_ONCE_MS, `${tookMs} ms`)
+    t.diagnostic(`ended ${Math.round(tookMs)} ms after the signal`)
+  })
+
+  test('case 093: has told of a bug in a whole line before it ends', async () => {
+    const { service, port } = await startService({})
+    await database.sql('alter table customers rename column password_hash to renamed')
+    const { answers } = await sendRaw(port, loginBytes, { answers: 1, quietMs: AT_ONCE_MS }).finally(() =>
+      database.sql('alter table customers rename column renamed to password_hash'),
+    )
+    const { code, stdout } = await end(service, 'SIGTERM')
+    assert.equal(answers[0]?.status, 500)
+    assert.equal(code, 0)
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    assert.equal(lines.find(({ event }) => event === 'request.failed')?.code, '42703')
+    assert.equal(lines.at(-1).event, 'service.stopped')
+  })
+})

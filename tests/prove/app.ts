@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import type { RawAnswer } from '../support/raw-http.ts'
+import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
+import type { Trial } from './row.ts'
+import { flawOf } from './wire.ts'
+import { tapAnswers } from './wiretap.ts'
+
+const CLOSED_MS = 3000
+
+/** As `startApp` takes them. */
+export type AppOptions = NonNullable<Parameters<typeof startApp>[0]> & {
+  /** Whether the row makes the service fail: then 500 is an answer, and an error in the log no wonder. */
+  readonly hasBugs?: boolean
+  /** Whether another app on the database goes on: its connections are looked for once that one is closed. */
+  readonly isSecond?: boolean
+}
+
+/**
+ * Lends the service as production composes it and watches over what every row promises: each answer on the wire is
+ * one of ours and none is 500, the pool keeps to its size, no secret is logged, no connection is left.
+ */
+export async function withApp(
+  trial: Trial,
+  { hasBugs = false, isSecond = false, ...options }: AppOptions,
+  use: (app: RunningApp) => Promise<void>,
+): Promise<void> {
+  const database = options.database ?? (await createTestDatabase())
+  try {
+    const app = await startApp({ ...options, database })
+    const poolMax = Number(options.env?.DATABASE_POOL_MAX ?? 10)
+    const untap = tapAnswers(app.port, (answer, method) => {
+      const flaw = flawOnWire(answer, method)
+      trial.require(flaw === null, () => `on the wire: ${flaw}`)
+      trial.require(hasBugs || answer.status !== 500, () => `on the wire: ${answer.body}`)
+      const size = app.service.database.pool.size()
+      trial.require(size <= poolMax, () => `${size} connections in a pool of ${poolMax}`)
+    })
+    try {
+      await use(app)
+    } finally {
+      await app.close()
+      untap()
+    }
+    for (const line of app.logLines) {
+      const secret = secretIn(line, database)
+      trial.require(secret === null, () => `${secret} in the log: ${line}`)
+      trial.require(hasBugs || !line.includes('"level":"error"'), () => `logged: ${line}`)
+    }
+    const backends = isSecond ? 0 : await backendsLeft(database)
+    trial.require(backends === 0, () => `${backends} connections to the database were left`)
+  } finally {
+    if (options.database === undefined) await database.drop()
+  }
+}
+
+/** The status of a login. */
+export async function loginStatus(app: RunningApp, email: string, password: string): Promise<number> {
+  return (await app.call('/api/login', { body: { email, password } })).status
+}
+
+function flawOnWire(answer: RawAnswer, method: string | undefined): string | null {
+  const flaw = flawOf(answer)
+  return method === 'HEAD' && flaw === `${answer.status} without a body` ? null : flaw
+}
+
+function secretIn(line: string, { url }: TestDatabase): string | null {
+  const password = decodeURIComponent(new URL(url).password)
+  if (password !== '' && line.includes(password)) return 'the password of the database'
+  if (line.includes(SERVICE_SECRET)) return 'a service secret'
+  if (line.includes(PASSWORD)) return 'a password'
+  if (/\b[a-z][a-z0-9]{0,15}_[0-9A-Za-z]{46}\b/.test(line)) return 'a token'
+  return /\$2[abxy]\$\d\d\$/.test(line) ? 'a password hash' : null
+}
+
+/** What the server still lists of the service's connections; it takes a moment to see that one was closed. */
+async function backendsLeft({ sql }: TestDatabase): Promise<number> {
+  for (const endMs = performance.now() + CLOSED_MS; ; await sleep(20)) {
+    const rows = await sql(
+      `select from pg_stat_activity
+       where datname = current_database() and application_name in ('latchkey', 'latchkey link', 'latchkey heartbeat')`,
+    )
+    if (rows.length === 0 || performance.now() > endMs) return rows.length
+  }
+}

@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stopPostmaster } from '../../src/adapters/embedded-postgres/postmaster.ts'
+import { dropTestDatabases, testDatabasePrefix } from '../support/database.ts'
+import type { Outcome, Size } from './row.ts'
+
+/** Which row to try, and where. */
+export interface RowRun {
+  /** Of the server on which rows make their test databases. */
+  readonly serverUrl: string
+  /** The checkout, or a copy of it, whose code is tried. */
+  readonly tree: string
+  /** The file in it that exports the rows. */
+  readonly rows: string
+  readonly id: string
+  readonly size: Size | 'mutant'
+  readonly timeoutMs: number
+}
+
+/** Tries rows in processes of their own, one at a time, and clears whatever a row leaves behind, however it ended. */
+export interface RowRunner {
+  run(row: RowRun): Promise<Outcome>
+  /** Kills the row that runs, if any; none starts afterwards. */
+  interrupt(): void
+  /** Removes what the rows have shared. */
+  close(): void
+}
+
+/** A runner that keeps everything of its rows in one new folder of `parentFolder`. */
+export function rowRunner(parentFolder = tmpdir()): RowRunner {
+  const sharedFolder = mkdtempSync(join(parentFolder, 'latchkey-prove-'))
+  // The account that runs the servers below has to pass through.
+  chmodSync(sharedFolder, 0o755)
+  let child: ChildProcess | undefined
+  let isInterrupted = false
+
+  return {
+    async run(row) {
+      const { serverUrl } = row
+      if (isInterrupted) return crashed('not begun')
+      const folder = join(sharedFolder, randomBytes(4).toString('hex'))
+      mkdirSync(folder)
+      chmodSync(folder, 0o755)
+      const env = {
+        ...process.env,
+        TEST_DATABASE_URL: serverUrl,
+        TEST_RUN_ID: randomBytes(4).toString('hex'),
+      }
+      try {
+        return await outcomeOf(row, folder, env)
+      } finally {
+        await clear(folder)
+        await dropTestDatabases(serverUrl, testDatabasePrefix(env)).catch(() => {})
+      }
+    },
+    interrupt() {
+      isInterrupted = true
+      kill(child)
+    },
+    close: () => rmSync(sharedFolder, { recursive: true, force: true }),
+  }
+
+  function outcomeOf(row: RowRun, folder: string, env: NodeJS.ProcessEnv): Promise<Outcome> {
+    const { tree, rows, id, size, timeoutMs } = row
+    const program = join(tree, 'tests/prove/row-process.ts')
+    const running = spawn(
+      process.execPath,
+      ['--expose-gc', '--import', 'tsx', program, join(tree, rows), id, size, folder],
+      // A group of its own, so that the programs which the row has started can be ended with it.
+      { cwd: tree, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true },
+    )
+    child = running
+    let output = ''
+    let errors = ''
+    running.stdout.on('data', (text) => {
+      output += text
+    })
+    running.stderr.on('data', (text) => {
+      errors = (errors + text).slice(-2000)
+    })
+    const timer = setTimeout(() => kill(running), timeoutMs)
+    return new Promise((resolve) => {
+      running.once('exit', () => {
+        clearTimeout(timer)
+        kill(running)
+        child = undefined
+      })
+      running.once('close', (code, signal) => {
+        const last = output.trim().split('\n').at(-1) ?? ''
+        if (code === 0 && last.startsWith('{')) resolve(JSON.parse(last))
+        else resolve(crashed(`the process ended by ${signal ?? code}: ${errors}`))
+      })
+    })
+  }
+}
+
+function crashed(example: string): Outcome {
+  return { trials: 1, failures: 1, examples: [example], notes: [] }
+}
+
+function kill(child: ChildProcess | undefined): void {
+  try {
+    if (child?.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // The whole group has ended.
+  }
+}
+
+/** Ends the servers that still work in a row's folder, which have sessions of their own, and removes it. */
+async function clear(folder: string): Promise<void> {
+  for (const cluster of foldersIn(folder).flatMap(foldersIn)) await stopPostmaster(cluster)
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+}
+
+function foldersIn(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name))
+}

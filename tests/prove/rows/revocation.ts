@@ -1,0 +1,300 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import type { RunningApp } from '../../support/running-app.ts'
+import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
+import { withApp } from '../app.ts'
+import type { Row, Trial } from '../row.ts'
+import { shown } from '../scene.ts'
+
+const CACHE = 'src/adapters/caching/login-tokens.ts'
+const INSTANCE = 'src/adapters/postgres/announcing/instance.ts'
+const LEASE_MS = 1000
+const LOOK_UP = 'from login_tokens join customers'
+const HELD_MS = 500
+
+/** Two instances, one of which reaches the database through a proxy or two. */
+interface Pair {
+  readonly database: TestDatabase
+  readonly one: RunningApp
+  readonly other: RunningApp
+  /** In front of the other's queries and heartbeats, and in front of its link. */
+  readonly queries: TcpProxy
+  readonly link: TcpProxy
+}
+
+/** A revocation is exact on every instance, whatever is slow, lost, or made by others. */
+export const revocationRows: readonly Row[] = [
+  {
+    id: 'G2',
+    promise: 'concurrent checks around each logout: none that begins after its answer is accepted',
+    sizes: { ci: 5000, release: 1_000_000, mutant: 2000 },
+    mutants: [
+      {
+        name: 'acknowledged before it is obeyed',
+        file: CACHE,
+        find: 'if (mayHaveEnded(answer)) await invalidations.announce(invalidation)',
+        replace: '',
+      },
+    ],
+    run: (trial) =>
+      withDatabase(async (database) => {
+        await withApp(trial, { database }, async (app) => {
+          let checks = 0
+          await Promise.all(
+            Array.from({ length: 4 }, async () => {
+              const { email } = await app.addCustomer()
+              while (checks < trial.size) {
+                const token = await app.login(email)
+                let isOver = false
+                const load = Array.from({ length: 3 }, async () => {
+                  while (!isOver) await app.call('/api/me', { token })
+                })
+                await sleep(Math.random() * 5)
+                const logout = await app.call('/api/logout', { token })
+                trial.expect(logout.status === 200, () => `a logout is ${shown(logout)}`)
+                for (let i = 0; i < 20; i++, checks++) await refused(trial, app, token)
+                isOver = true
+                await Promise.all(load)
+              }
+            }),
+          )
+        })
+      }),
+  },
+  {
+    id: 'G3',
+    promise: 'a look-up that was slow when the token was revoked puts nothing back',
+    sizes: { ci: 6, release: 200 },
+    mutants: [
+      {
+        name: 'what was read before an invalidation is kept',
+        file: CACHE,
+        find: 'else if (!fill.marked) keep(digest, owned, untilMonotonicMs)',
+        replace: 'else keep(digest, owned, untilMonotonicMs)',
+      },
+      {
+        name: 'a look-up that an invalidation marked is joined',
+        file: CACHE,
+        find: '    fill.marked = true\n    fills.delete(digest)',
+        replace: '    fill.marked = true',
+      },
+    ],
+    run: (trial) => slowLookUps(trial, 'linked'),
+  },
+  {
+    id: 'G3b',
+    promise: 'nor is it lent to a later request by an instance whose link stopped',
+    sizes: { ci: 3, release: 200 },
+    mutants: [
+      {
+        name: 'a look-up is shared without a lease',
+        file: CACHE,
+        find: 'if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading',
+        replace:
+          'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, waitMs)).reading',
+      },
+    ],
+    run: (trial) => slowLookUps(trial, 'stopped'),
+  },
+  {
+    id: 'G9',
+    promise: 'a link lost, frozen or cut: exact all the same, no request fails, the cache comes back',
+    sizes: { ci: 2, release: 100 },
+    mutants: [
+      {
+        name: 'a new link forgets nothing',
+        file: INSTANCE,
+        find: "      isUnderstood = true\n      obey({ kind: 'everything' })",
+        replace: '      isUnderstood = true',
+      },
+      {
+        name: 'a lease never ends',
+        file: 'src/adapters/postgres/announcing/lease.ts',
+        find: 'if (clock.monotonicMs() - sentAt.monotonicMs >= LEASE_MS - MARGIN_MS) return false',
+        replace: 'return true',
+      },
+      {
+        name: 'a logout waits for no other instance',
+        file: 'src/adapters/postgres/announcing/acknowledgements.ts',
+        find: 'if (missing.size > 0) return',
+        replace: '',
+      },
+    ],
+    run: (trial) =>
+      withPair(trial, async ({ database, one, other, link, queries }) => {
+        const { email } = await one.addCustomer()
+        await sleep(LEASE_MS)
+        const faults: Readonly<Record<string, () => unknown>> = {
+          'the link is terminated': () => terminate(database, 'latchkey link'),
+          'the heartbeats are terminated': () => terminate(database, 'latchkey heartbeat'),
+          'the link is frozen': () => link.freeze(),
+          'link and heartbeats are frozen': () => [link.freeze(), queries.freeze()],
+        }
+        let slowestMs = 0
+        for (let round = 0; round < trial.size; round++) {
+          for (const [name, fail] of Object.entries(faults)) {
+            for (const revoker of [one, other]) {
+              // While its own queries are frozen an instance can revoke nothing.
+              if (revoker === other && name.startsWith('link and')) continue
+              const token = await one.login(email)
+              await kept(trial, other, token)
+              await kept(trial, one, token)
+              await fail()
+              const beganMs = performance.now()
+              const logout = await revoker.call('/api/logout', { token })
+              slowestMs = Math.max(slowestMs, performance.now() - beganMs)
+              trial.expect(logout.status === 200, () => `${name}: a logout is ${shown(logout)}`)
+              const late = refused(trial, other, token, queriesFrozen(name))
+              await refused(trial, one, token)
+              await late
+              link.thaw()
+              queries.thaw()
+              await refused(trial, other, token)
+              await untilCurrent(trial, other)
+            }
+          }
+        }
+        trial.note(`the slowest logout was answered after ${Math.round(slowestMs)} ms`)
+      }),
+  },
+  {
+    id: 'G10',
+    promise:
+      'what others change (psql, a password, a disable, a deletion) is obeyed within a second of its commit',
+    sizes: { ci: 20, release: 1000, mutant: 2 },
+    mutants: [
+      {
+        name: 'a customer is taken for a digest',
+        file: 'src/adapters/postgres/announcing/notices.ts',
+        find: "if (says === 'customers') return changed(words.map((customerId) => ({ kind: 'customer', customerId })))",
+        replace:
+          "if (says === 'customers') return changed(words.map((digest) => ({ kind: 'digest', digest })))",
+      },
+      {
+        name: 'nothing that is announced is obeyed',
+        file: INSTANCE,
+        find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
+        replace: '',
+      },
+    ],
+    run: (trial) =>
+      withPair(trial, async ({ database, one, other }) => {
+        const windows: number[] = []
+        const changes = [
+          'update login_tokens set revoked_at = now() where customer_id = $1',
+          'update customers set disabled_at = now() where id = $1',
+          'delete from customers where id = $1',
+          "update login_tokens set expires_at = now() - interval '1 minute' where customer_id = $1",
+        ]
+        for (let round = 0; round < trial.size; round++) {
+          for (const change of changes) {
+            const { id, email } = await one.addCustomer()
+            const token = await one.login(email)
+            for (const app of [one, other]) await kept(trial, app, token)
+            await database.sql(change, [id])
+            const committedMs = performance.now()
+            for (const app of [one, other]) {
+              let beganMs = performance.now()
+              while ((await app.call('/api/me', { token })).status === 200) {
+                beganMs = performance.now()
+                if (beganMs - committedMs > 2 * LEASE_MS) break
+              }
+              windows.push(beganMs - committedMs)
+              trial.expect(beganMs - committedMs < LEASE_MS, () => `still accepted a second after: ${change}`)
+            }
+          }
+        }
+        windows.sort((a, b) => a - b)
+        const at = (share: number) => (windows[Math.floor((windows.length - 1) * share)] ?? 0).toFixed(1)
+        trial.note(
+          `accepted for ${at(0.5)} ms after the commit in the median, p99 ${at(0.99)} ms, ${at(1)} ms at the most`,
+        )
+      }),
+  },
+]
+
+/** The token is revoked on one instance while the other waits for the answer of a look-up that has read it. */
+async function slowLookUps(trial: Trial, state: 'linked' | 'stopped'): Promise<void> {
+  await withPair(trial, async ({ one, other, link, queries }) => {
+    const { email } = await one.addCustomer()
+    await sleep(LEASE_MS)
+    queries.holdRepliesTo(LOOK_UP, HELD_MS)
+    for (let round = 0; round < trial.size; round++) {
+      const token = await one.login(email)
+      if (state === 'stopped') {
+        link.freeze()
+        await sleep(LEASE_MS)
+      }
+      const slow = other.call('/api/me', { token })
+      await sleep(60)
+      const logout = await one.call('/api/logout', { token })
+      trial.expect(logout.status === 200, () => `a logout is ${shown(logout)}`)
+      await Promise.all([refused(trial, other, token), refused(trial, other, token)])
+      await slow
+      await refused(trial, other, token)
+      link.thaw()
+      if (state === 'stopped') await untilCurrent(trial, other)
+      await refused(trial, other, token)
+    }
+  })
+}
+
+async function withDatabase(use: (database: TestDatabase) => Promise<void>): Promise<void> {
+  const database = await createTestDatabase()
+  try {
+    await use(database)
+  } finally {
+    await database.drop()
+  }
+}
+
+async function withPair(trial: Trial, use: (pair: Pair) => Promise<void>): Promise<void> {
+  await withDatabase(async (database) => {
+    const [queries, link] = [await openTcpProxy(database.url), await openTcpProxy(database.url)]
+    try {
+      const env = { DATABASE_URL: queries.url, DATABASE_DIRECT_URL: link.url, DATABASE_PREPARED: 'off' }
+      await withApp(trial, { database }, (one) =>
+        withApp(trial, { database, env, isSecond: true }, async (other) => {
+          await use({ database, one, other, queries, link })
+          link.thaw()
+          queries.thaw()
+        }),
+      )
+    } finally {
+      await link.close()
+      await queries.close()
+    }
+  })
+}
+
+/** Accepted often enough that the instance has kept it. */
+async function kept(trial: Trial, app: RunningApp, token: string): Promise<void> {
+  for (let i = 0; i < 3; i++) {
+    const answer = await app.call('/api/me', { token })
+    trial.expect(answer.status === 200, () => `a good token is ${shown(answer)}`)
+  }
+}
+
+async function refused(trial: Trial, app: RunningApp, token: string, orUnavailable = false): Promise<void> {
+  const answer = await app.call('/api/me', { token })
+  trial.expect(
+    answer.status === 401 || (orUnavailable && answer.status === 503),
+    () => `a token that was revoked is ${shown(answer)}`,
+  )
+}
+
+const queriesFrozen = (fault: string) => fault.startsWith('link and')
+
+/** Until the instance uses what it keeps again. */
+async function untilCurrent(trial: Trial, app: RunningApp): Promise<void> {
+  const endMs = performance.now() + 10_000
+  while (!app.service.invalidations.isCurrent() && performance.now() < endMs) await sleep(20)
+  trial.expect(app.service.invalidations.isCurrent(), () => 'the cache does not come back')
+}
+
+function terminate({ sql }: TestDatabase, name: string): Promise<unknown> {
+  return sql(
+    'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and datname = current_database()',
+    [name],
+  )
+}

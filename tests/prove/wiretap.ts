@@ -1,0 +1,62 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { type RawAnswer, takeAnswer } from '../support/raw-http.ts'
+
+/**
+ * Hears every whole answer that the server on a port of this process puts on the wire, whoever asked, with the method
+ * of its request, where that could be read. Answers how to stop.
+ */
+export function tapAnswers(
+  port: number,
+  hear: (answer: RawAnswer, method: string | undefined) => void,
+): () => void {
+  /** The methods of the requests on a connection that have no answer yet, in their order. */
+  const asked = new WeakMap<Socket, string[]>()
+
+  function accepted(message: unknown): void {
+    const { socket } = message as { socket: Socket }
+    if (socket.localPort !== port) return
+    const methods: string[] = []
+    asked.set(socket, methods)
+    let text = ''
+    hearBytes(socket, (bytes) => {
+      text += bytes.toString('latin1')
+      for (;;) {
+        const taken = takeAnswer(text, methods[0] === 'HEAD')
+        if (taken === null) return
+        text = taken.rest
+        hear(taken.answer, taken.answer.status < 200 ? methods[0] : methods.shift())
+      }
+    })
+  }
+
+  function begun(message: unknown): void {
+    const { request, socket } = message as { request: IncomingMessage; socket: Socket }
+    asked.get(socket)?.push(request.method ?? '')
+  }
+
+  subscribe('net.server.socket', accepted)
+  subscribe('http.server.request.start', begun)
+  return () => {
+    unsubscribe('net.server.socket', accepted)
+    unsubscribe('http.server.request.start', begun)
+  }
+}
+
+/** Whatever a stream is given to write passes one of these two on its way to the system. */
+function hearBytes(socket: Socket, hear: (bytes: Buffer) => void): void {
+  const { _write: write, _writev: writeAll } = socket
+  socket._write = (chunk, encoding, done) => {
+    hear(bytesOf(chunk, encoding))
+    write.call(socket, chunk, encoding, done)
+  }
+  socket._writev = (chunks, done) => {
+    for (const { chunk, encoding } of chunks) hear(bytesOf(chunk, encoding))
+    writeAll?.call(socket, chunks, done)
+  }
+}
+
+function bytesOf(chunk: Buffer | string, encoding: BufferEncoding): Buffer {
+  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
+}
