@@ -1,6 +1,7 @@
 import type { Row } from './row.ts'
 import { bodyRows } from './rows/bodies.ts'
 import { clientRows } from './rows/clients.ts'
+import { clusterRows } from './rows/cluster.ts'
 import { contentionRows } from './rows/contention.ts'
 import { credentialRows } from './rows/credentials.ts'
 import { failoverRows } from './rows/failover.ts'
@@ -14,6 +15,7 @@ import { revocationRows } from './rows/revocation.ts'
 /** Every row that is tried, in the order of the table. */
 export const ROWS: readonly Row[] = [
   ...revocationRows,
+  ...clusterRows,
   ...framingRows,
   ...bodyRows,
   ...methodRows,
