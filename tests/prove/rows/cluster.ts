@@ -19,6 +19,20 @@ interface Member {
 /** A revocation is exact among processes that are paused, killed and started meanwhile. */
 export const clusterRows: readonly Row[] = [
   {
+    id: 'G5',
+    promise: 'killed at a random point of a logout: what was acknowledged is revoked after the next start',
+    sizes: { ci: 4, release: 200, mutant: 2 },
+    mutants: [
+      {
+        name: 'a logout empties the cache only',
+        file: 'src/adapters/caching/login-tokens.ts',
+        find: 'inner.revoke(token, atMs, waitMs)',
+        replace: 'Promise.resolve(true)',
+      },
+    ],
+    run: (trial) => withCluster(trial, 'strict', killDuringLogouts),
+  },
+  {
     id: 'G8',
     promise:
       'three processes, one paused and one killed now and then: none accepts what is acknowledged as revoked',
@@ -114,6 +128,43 @@ async function attack(
   await Promise.all(chaos)
   trial.note(`${checks} checks after an acknowledgement; logouts beside a paused process: ${shares(slowMs)}`)
   trial.note(`logouts otherwise, also just after a process was killed: ${shares(healthyMs)}`)
+}
+
+async function killDuringLogouts(
+  trial: Trial,
+  [, killed]: Members,
+  emails: readonly string[],
+): Promise<void> {
+  let acknowledged = 0
+  for (let round = 0; round < trial.size; round++) {
+    const answers = await Promise.all(
+      emails.map(async (email, worker) => {
+        const login = await post(killed, '/api/login', { body: { email, password: PASSWORD } })
+        const token: string = login?.body.token
+        const logout = post(killed, '/api/logout', { token })
+        // The first one is answered in any case; the others are somewhere on their way.
+        if (worker === 0) await logout
+        else await sleep(Math.random() * 30)
+        return { token, logout }
+      }),
+    )
+    kill(killed.process.child.pid ?? 0, 'SIGKILL')
+    await killed.process.ended
+    await killed.restart()
+    for (const { token, logout } of answers) {
+      const isAcknowledged = (await logout)?.status === 200
+      if (isAcknowledged) acknowledged += 1
+      const status = (await post(killed, '/api/me', { token }))?.status
+      trial.expect(
+        status === 401 || (!isAcknowledged && status === 200),
+        () =>
+          `after the restart a token is ${status}, its logout ${isAcknowledged ? '' : 'not '}acknowledged`,
+      )
+    }
+  }
+  trial.note(
+    `${acknowledged} of ${trial.size * emails.length} logouts were acknowledged before the end, 0 lost`,
+  )
 }
 
 async function measureWindow(trial: Trial, members: Members, emails: readonly string[]): Promise<void> {

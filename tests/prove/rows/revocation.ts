@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import type { RunningApp } from '../../support/running-app.ts'
+import { PASSWORD, type RunningApp } from '../../support/running-app.ts'
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { withApp } from '../app.ts'
 import type { Row, Trial } from '../row.ts'
-import { shown } from '../scene.ts'
+import { isRefused, shown } from '../scene.ts'
 
 const CACHE = 'src/adapters/caching/login-tokens.ts'
 const INSTANCE = 'src/adapters/postgres/announcing/instance.ts'
@@ -97,6 +97,47 @@ export const revocationRows: readonly Row[] = [
       },
     ],
     run: (trial) => slowLookUps(trial, 'stopped'),
+  },
+  {
+    id: 'G4',
+    promise:
+      'the reply to a commit is lost: 503, obeyed at once where it was asked, and never two live tokens',
+    sizes: { ci: 5, release: 250, mutant: 2 },
+    mutants: [
+      {
+        name: 'an unknown outcome is not obeyed',
+        file: CACHE,
+        find: '      void invalidations.announce(invalidation)\n      throw error',
+        replace: '      throw error',
+      },
+    ],
+    run: (trial) =>
+      withPair(trial, async ({ database, one, other, link, queries }) => {
+        const { id, email } = await one.addCustomer()
+        // What the triggers announce comes late, so that only the instance itself can know.
+        link.holdRepliesTo('listen', HELD_MS)
+        await terminate(database, 'latchkey link')
+        await sleep(2 * LEASE_MS)
+        for (let round = 0; round < trial.size; round++) {
+          for (const [lost, path, body] of [
+            ['set revoked_at', '/api/logout', undefined],
+            ['commit\u0000', '/api/login', { email, password: PASSWORD }],
+          ] as const) {
+            const token = await one.login(email)
+            await kept(trial, other, token)
+            queries.cutAfterSending(lost)
+            const answer = await other.call(path, { token, ...(body === undefined ? {} : { body }) })
+            queries.cutAfterSending('nothing that is ever said')
+            trial.expect(isRefused(answer), () => `${path}, its commit cut off, is ${shown(answer)}`)
+            await refused(trial, other, token)
+            const live = await database.sql(
+              'select from login_tokens where customer_id = $1 and revoked_at is null',
+              [id],
+            )
+            trial.expect(live.length <= 1, () => `${live.length} live tokens`)
+          }
+        }
+      }),
   },
   {
     id: 'G9',
