@@ -13,15 +13,20 @@ begin
 end
 $$;
 
--- By the digest, which is what instances know a token by. The hour stands for clocks that differ: a token that was
--- expired for longer is held by nobody, so that pruning says nothing.
+-- Whether an instance can hold a token of this state as valid. The hour stands for clocks that differ: what expired
+-- earlier is held by nobody, so that pruning says nothing.
+create function latchkey_can_be_held(revoked_at timestamptz, expires_at timestamptz) returns boolean
+language sql stable as $$
+  select revoked_at is null and (expires_at is null or expires_at > now() - interval '1 hour')
+$$;
+
+-- By the digest, which is what instances know a token by.
 create function latchkey_announce_updated_tokens() returns trigger language plpgsql as $$
 begin
   perform latchkey_announce('digests', array(
     select encode(was.token_hash, 'hex')
       from was left join became using (id)
-     where was.revoked_at is null
-       and (was.expires_at is null or was.expires_at > now() - interval '1 hour')
+     where latchkey_can_be_held(was.revoked_at, was.expires_at)
        and (became.revoked_at, became.expires_at, became.abilities, became.name, became.token_hash, became.customer_id)
            is distinct from
            (was.revoked_at, was.expires_at, was.abilities, was.name, was.token_hash, was.customer_id)
@@ -35,8 +40,7 @@ begin
   perform latchkey_announce('digests', array(
     select encode(was.token_hash, 'hex')
       from was
-     where was.revoked_at is null
-       and (was.expires_at is null or was.expires_at > now() - interval '1 hour')
+     where latchkey_can_be_held(was.revoked_at, was.expires_at)
      limit 101));
   return null;
 end

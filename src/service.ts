@@ -14,6 +14,7 @@ import { postgresLoginTokens } from './adapters/postgres/login-tokens.ts'
 import type { DatabasePool } from './adapters/postgres/pool.ts'
 import { postgresReadiness } from './adapters/postgres/readiness.ts'
 import { systemClock } from './adapters/system-clock/clock.ts'
+import { announcedLoginTokens } from './application/announced.ts'
 import { type Latchkey, latchkey, STORE_WAIT_MS } from './application/latchkey.ts'
 import type { Invalidations, Log, LoginTokens, Ports } from './application/ports.ts'
 import { type Database, openDatabase } from './database.ts'
@@ -114,7 +115,8 @@ export function postgresPorts(
 
   function cached(loginTokens: LoginTokens): LoginTokens {
     const { tokenCacheTtlMs, tokenCacheMax } = configuration
-    if (tokenCacheTtlMs === 0) return loginTokens
+    // Other instances may keep what this one does not.
+    if (tokenCacheTtlMs === 0) return announcedLoginTokens(loginTokens, invalidations)
     const cache = nodeCache<CachedToken>({ maxEntries: tokenCacheMax })
     return cachedLoginTokens(loginTokens, cache, invalidations, systemClock, { ttlMs: tokenCacheTtlMs })
   }

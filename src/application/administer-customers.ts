@@ -1,6 +1,7 @@
 import { type Customer, emailProblem, trimmedEmail } from '../domain/customer.ts'
 import { ValidationFailed } from '../domain/errors.ts'
 import { isWholePasswordHash, newPasswordProblem } from '../domain/password.ts'
+import { announced } from './announced.ts'
 import type { Patience } from './patience.ts'
 import type { Ports } from './ports.ts'
 
@@ -42,17 +43,8 @@ export function makeAdministerCustomers({
     return password.passwordHash
   }
 
-  /** Resolves when every instance obeys the change. */
-  async function ending<T>(customerId: string, change: Promise<T>): Promise<T> {
-    const invalidation = { kind: 'customer', customerId } as const
-    const answer = await change.catch((error: unknown) => {
-      // An outcome that is unknown may be a commit, though nothing is acknowledged.
-      void invalidations.announce(invalidation)
-      throw error
-    })
-    await invalidations.announce(invalidation)
-    return answer
-  }
+  const ending = <T>(customerId: string, change: Promise<T>): Promise<T> =>
+    announced(invalidations, { kind: 'customer', customerId }, change)
 
   return {
     async add({ email, name, password }, patience) {

@@ -155,6 +155,7 @@ function withOwnLease(
   let isLinked = false
   return {
     ...instance,
+    isLinked: () => isLinked,
     say: (notice: Parameters<typeof payloadOf>[0]) => send(payloadOf(notice)),
     linked() {
       isLinked = true
@@ -217,21 +218,12 @@ function fullLease(options: Parameters<MakeInstance>[0]) {
 /** Its heartbeats go out whether the link is up or not, and one from before counts when it comes back. */
 function earlyBeats(options: Parameters<MakeInstance>[0], needsLink = false) {
   const instance = withOwnLease(options, leaseOn(options.clock), { forgetsSent: false, needsLink })
-  let isLinked = false
   // Numbers that no other heartbeat has.
   let unlinkedBeats = 1_000_000
   return {
     ...instance,
-    linked() {
-      isLinked = true
-      instance.linked()
-    },
-    unlinked() {
-      isLinked = false
-      instance.unlinked()
-    },
     beat() {
-      if (isLinked) instance.beat()
+      if (instance.isLinked()) instance.beat()
       else instance.say({ says: 'beat', instance: options.name, n: ++unlinkedBeats })
     },
   }
@@ -251,20 +243,11 @@ function hastyAnswer(options: Parameters<MakeInstance>[0]) {
 function answeringUnlinked(options: Parameters<MakeInstance>[0], keepsLease = true) {
   const lease = leaseOn(options.clock)
   const instance = withOwnLease(options, keepsLease ? { ...lease, end() {} } : lease)
-  let isLinked = false
   return {
     ...instance,
-    linked() {
-      isLinked = true
-      instance.linked()
-    },
-    unlinked() {
-      isLinked = false
-      instance.unlinked()
-    },
     heard(payload: string) {
       const notice = noticeOf(payload)
-      if (isLinked || notice?.says !== 'ask') instance.heard(payload)
+      if (instance.isLinked() || notice?.says !== 'ask') instance.heard(payload)
       else
         options.send(payloadOf({ says: 'seen', instance: options.name, asker: notice.instance, n: notice.n }))
     },

@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { freePort } from '../../src/adapters/embedded-postgres/server-address.ts'
+import { START_WAIT_MS, untilAnswers } from './test-server.ts'
 
 /** A PgBouncer of the test's own in front of a server. */
 export interface PgBouncer {
@@ -45,7 +45,7 @@ ignore_startup_parameters = extra_float_digits
   if (uid !== undefined) for (const path of [folder, settings]) chownSync(path, uid, -1)
   const bouncer = spawn('pgbouncer', [settings], { stdio: 'ignore', ...(uid === undefined ? {} : { uid }) })
   const url = `postgres://${user}@127.0.0.1:${listen}/${database}`
-  await untilItAnswers(url, bouncer)
+  await untilAnswers(url, START_WAIT_MS)
   return {
     url,
     async close() {
@@ -54,29 +54,4 @@ ignore_startup_parameters = extra_float_digits
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function untilItAnswers(url: string, bouncer: ChildProcess): Promise<void> {
-  for (;;) {
-    if (bouncer.exitCode !== null) throw new Error(`pgbouncer ended with code ${bouncer.exitCode}`)
-    const client = new Client({ connectionString: url })
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      return
-    } catch {
-      await sleep(50)
-    } finally {
-      await client.end().catch(() => {})
-    }
-  }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -93,30 +93,35 @@ export async function startApp({
     },
 
     async login(email, password = PASSWORD) {
-      const { status, body } = await call('/api/login', { body: { email, password } })
+      const { status, body } = await callAt(service.url, '/api/login', { body: { email, password } })
       if (status !== 200) throw new Error(`login answered ${status}`)
       return body.token
     },
 
-    call,
+    call: (path, options) => callAt(service.url, path, options),
 
     async close() {
       await service.stop({ delay: false })
       if (database === undefined) await own.drop()
     },
   }
+}
 
-  async function call(path: string, { method = 'POST', token = null, body, headers = {} }: CallOptions = {}) {
-    const response = await fetch(service.url + path, {
-      method,
-      headers: {
-        ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
-  }
+/** Calls a service at its address, in whatever process it runs. */
+export async function callAt(
+  url: string,
+  path: string,
+  { method = 'POST', token = null, body, headers = {} }: CallOptions = {},
+): Promise<Called> {
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
 }

@@ -15,7 +15,8 @@ export interface TestServer {
 }
 
 const IMAGE_WAIT_MS = 60_000
-const START_WAIT_MS = 30_000
+/** How long a server that was just started may take to answer. */
+export const START_WAIT_MS = 30_000
 
 /**
  * The server that the tests run on: the one of `TEST_DATABASE_URL`, else a container where an engine answers and has
@@ -87,7 +88,8 @@ async function embeddedServer(why: string): Promise<TestServer> {
   }
 }
 
-async function untilAnswers(url: string, waitMs: number): Promise<void> {
+/** Connects again and again until a query is answered, or throws what the last attempt failed with. */
+export async function untilAnswers(url: string, waitMs: number): Promise<void> {
   const endMs = performance.now() + waitMs
   for (;;) {
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 2000 })

@@ -1,3 +1,4 @@
+import { announcedLoginTokens } from '../../application/announced.ts'
 import type { Cache, Clock, Invalidation, Invalidations, LoginTokens } from '../../application/ports.ts'
 import { authenticates, type Digest, type OwnedToken } from '../../domain/login-token.ts'
 
@@ -32,27 +33,13 @@ export function cachedLoginTokens(
   cache.onRemoved(forgetOwner)
 
   return {
+    ...announcedLoginTokens(inner, invalidations),
     async findByDigest(digest, waitMs) {
       if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading
       const kept = cache.get(digest)
       if (kept !== undefined && clock.monotonicMs() < kept.untilMonotonicMs) return kept.owned
       return (fills.get(digest) ?? beginFill(digest, waitMs)).reading
     },
-    listOf: inner.listOf,
-    add: inner.add,
-    replace: (login, waitMs) =>
-      announcing(
-        { kind: 'customer', customerId: login.token.customerId },
-        inner.replace(login, waitMs),
-        (revoked) => revoked !== null && revoked > 0,
-      ),
-    revoke: (token, atMs, waitMs) =>
-      announcing(
-        { kind: 'digest', digest: token.digest },
-        inner.revoke(token, atMs, waitMs),
-        // Somebody else's revocation is not acknowledged by a "no longer active" before it is obeyed, either.
-        () => true,
-      ),
   }
 
   function beginFill(digest: Digest, waitMs: number): Fill {
@@ -126,19 +113,5 @@ export function cachedLoginTokens(
     if (fill === undefined) return
     fill.marked = true
     fills.delete(digest)
-  }
-
-  async function announcing<T>(
-    invalidation: Invalidation,
-    change: Promise<T>,
-    mayHaveEnded: (answer: T) => boolean,
-  ): Promise<T> {
-    const answer = await change.catch((error: unknown) => {
-      // The outcome is unknown and nothing is acknowledged: nobody waits until the others obey.
-      void invalidations.announce(invalidation)
-      throw error
-    })
-    if (mayHaveEnded(answer)) await invalidations.announce(invalidation)
-    return answer
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseRefused } from '../../../src/adapters/postgres/database-refused.ts'
@@ -56,10 +57,10 @@ describe('behind a transaction pooler', { skip }, () => {
     it(`a logout on one instance is obeyed by the other from its answer on, ${name}`, async () => {
       const [one, other] = [await start(env()), await start(env())]
       try {
-        await one.addCustomer({ email: `${Object.keys(env()).length}@example.com` })
+        const { email } = await one.addCustomer({ email: `${randomUUID()}@example.com` })
         await sleep(LEASE_MS)
         for (let round = 0; round < 5; round += 1) {
-          const token = await one.login(`${Object.keys(env()).length}@example.com`)
+          const token = await one.login(email)
           for (let use = 0; use < 3; use += 1) {
             assert.equal((await other.call('/api/me', { token })).status, 200)
           }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { PASSWORD } from '../../support/running-app.ts'
+import { type Called, type CallOptions, callAt, PASSWORD } from '../../support/running-app.ts'
 import { type RunningProcess, startLatchkey } from '../../support/running-process.ts'
 import { withApp } from '../app.ts'
 import type { Row, Trial } from '../row.ts'
@@ -25,7 +25,7 @@ export const clusterRows: readonly Row[] = [
     mutants: [
       {
         name: 'a logout empties the cache only',
-        file: 'src/adapters/caching/login-tokens.ts',
+        file: 'src/application/announced.ts',
         find: 'inner.revoke(token, atMs, waitMs)',
         replace: 'Promise.resolve(true)',
       },
@@ -232,25 +232,8 @@ async function start(trial: Trial, database: TestDatabase, revocation: string): 
 }
 
 /** Null when nobody answered. */
-async function post(
-  { url }: Member,
-  path: string,
-  { token, body }: { readonly token?: string; readonly body?: unknown },
-  // biome-ignore lint/suspicious/noExplicitAny: answers are compared field by field
-): Promise<{ readonly status: number; readonly body: any } | null> {
-  try {
-    const response = await fetch(url + path, {
-      method: 'POST',
-      headers: {
-        ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    return { status: response.status, body: await response.json() }
-  } catch {
-    return null
-  }
+function post({ url }: Member, path: string, options: CallOptions): Promise<Called | null> {
+  return callAt(url, path, options).catch(() => null)
 }
 
 function shares(times: number[]): string {

@@ -7,6 +7,7 @@ import type { Row, Trial } from '../row.ts'
 import { isRefused, shown } from '../scene.ts'
 
 const CACHE = 'src/adapters/caching/login-tokens.ts'
+const ANNOUNCED = 'src/application/announced.ts'
 const INSTANCE = 'src/adapters/postgres/announcing/instance.ts'
 const LEASE_MS = 1000
 const LOOK_UP = 'from login_tokens join customers'
@@ -33,7 +34,7 @@ export const revocationRows: readonly Row[] = [
     mutants: [
       {
         name: 'acknowledged before it is obeyed',
-        file: CACHE,
+        file: ANNOUNCED,
         find: 'if (mayHaveEnded(answer)) await invalidations.announce(invalidation)',
         replace: '',
       },
@@ -99,9 +100,9 @@ export const revocationRows: readonly Row[] = [
     mutants: [
       {
         name: 'an unknown outcome is not obeyed',
-        file: CACHE,
-        find: '      void invalidations.announce(invalidation)\n      throw error',
-        replace: '      throw error',
+        file: ANNOUNCED,
+        find: 'invalidations.announce(invalidation).catch(() => {})',
+        replace: '',
       },
     ],
     run: (trial) =>

@@ -1,0 +1,37 @@
+import type { Invalidation, Invalidations, LoginTokens } from './ports.ts'
+
+/**
+ * Answers what a change that may end tokens answered, once every instance obeys it. A change whose outcome is unknown
+ * is obeyed here and rejects without waiting for the others: nothing of it is acknowledged.
+ */
+export async function announced<T>(
+  invalidations: Invalidations,
+  invalidation: Invalidation,
+  change: Promise<T>,
+  mayHaveEnded: (answer: T) => boolean = () => true,
+): Promise<T> {
+  const answer = await change.catch((error: unknown) => {
+    // Whether the others hear of it decides nothing here, not even by failing.
+    invalidations.announce(invalidation).catch(() => {})
+    throw error
+  })
+  if (mayHaveEnded(answer)) await invalidations.announce(invalidation)
+  return answer
+}
+
+/** Login tokens whose changes are acknowledged once every instance obeys them, whether this one keeps anything or not. */
+export function announcedLoginTokens(inner: LoginTokens, invalidations: Invalidations): LoginTokens {
+  return {
+    ...inner,
+    replace: (login, waitMs) =>
+      announced(
+        invalidations,
+        { kind: 'customer', customerId: login.token.customerId },
+        inner.replace(login, waitMs),
+        (revoked) => revoked !== null && revoked > 0,
+      ),
+    // Also where somebody else revoked it first: "no longer active" is not said before that is obeyed.
+    revoke: (token, atMs, waitMs) =>
+      announced(invalidations, { kind: 'digest', digest: token.digest }, inner.revoke(token, atMs, waitMs)),
+  }
+}
