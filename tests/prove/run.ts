@@ -44,7 +44,10 @@ try {
 }
 if (interrupted) print('\nIt was interrupted.')
 else if (wrong > 0) print(`\n${wrong} rows or mutants went wrong.`)
-else print('\nEvery row holds, and every mutant was found out.')
+else
+  print(
+    `\nEvery row holds${values['no-mutants'] ? '; no mutant was tried' : ', and every mutant was found out'}.`,
+  )
 process.exitCode = wrong === 0 && !interrupted ? 0 : 1
 
 async function prove(row: Row): Promise<void> {
