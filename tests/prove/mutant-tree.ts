@@ -24,9 +24,10 @@ export async function withMutant<T>(
 }
 
 /** The source with the mutant's change; throws when the place is not there exactly once, so that none goes stale. */
-export function mutated(source: string, { name, file, find, replace }: Mutant): string {
+export function mutated(source: string, { name, file, find, replace, and }: Mutant): string {
   const places = source.split(find).length - 1
   if (places !== 1)
     throw new Error(`The mutant "${name}" fits ${places} places of ${file}, and must fit one.`)
-  return source.replace(find, () => replace)
+  const changed = source.replace(find, () => replace)
+  return and === undefined ? changed : mutated(changed, { name, file, ...and })
 }

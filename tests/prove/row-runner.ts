@@ -20,10 +20,10 @@ export interface RowRun {
   readonly timeoutMs: number
 }
 
-/** Tries rows in processes of their own, one at a time, and clears whatever a row leaves behind, however it ended. */
+/** Tries rows in processes of their own, and clears whatever a row leaves behind, however it ended. */
 export interface RowRunner {
   run(row: RowRun): Promise<Outcome>
-  /** Kills the row that runs, if any; none starts afterwards. */
+  /** Kills the rows that run; none starts afterwards. */
   interrupt(): void
   /** Removes what the rows have shared. */
   close(): void
@@ -34,7 +34,7 @@ export function rowRunner(parentFolder = tmpdir()): RowRunner {
   const sharedFolder = mkdtempSync(join(parentFolder, 'latchkey-prove-'))
   // The account that runs the servers below has to pass through.
   chmodSync(sharedFolder, 0o755)
-  let child: ChildProcess | undefined
+  const children = new Set<ChildProcess>()
   let isInterrupted = false
 
   return {
@@ -58,7 +58,7 @@ export function rowRunner(parentFolder = tmpdir()): RowRunner {
     },
     interrupt() {
       isInterrupted = true
-      kill(child)
+      for (const child of children) kill(child)
     },
     close: () => rmSync(sharedFolder, { recursive: true, force: true }),
   }
@@ -72,7 +72,7 @@ export function rowRunner(parentFolder = tmpdir()): RowRunner {
       // A group of its own, so that the programs which the row has started can be ended with it.
       { cwd: tree, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true },
     )
-    child = running
+    children.add(running)
     let output = ''
     let errors = ''
     running.stdout.on('data', (text) => {
@@ -86,7 +86,7 @@ export function rowRunner(parentFolder = tmpdir()): RowRunner {
       running.once('exit', () => {
         clearTimeout(timer)
         kill(running)
-        child = undefined
+        children.delete(running)
       })
       running.once('close', (code, signal) => {
         const last = output.trim().split('\n').at(-1) ?? ''
@@ -101,9 +101,9 @@ function crashed(example: string): Outcome {
   return { trials: 1, failures: 1, examples: [example], notes: [] }
 }
 
-function kill(child: ChildProcess | undefined): void {
+function kill({ pid }: ChildProcess): void {
   try {
-    if (child?.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
   } catch {
     // The whole group has ended.
   }

@@ -21,9 +21,14 @@ export function trialsOf({ sizes }: Row, size: Size | 'mutant'): number {
 }
 
 /** One guard taken away: `find` stands exactly once in `file`. */
-export interface Mutant {
+export interface Mutant extends Change {
   readonly name: string
   readonly file: string
+  /** Another place of the file, where one is not enough. */
+  readonly and?: Change
+}
+
+interface Change {
   readonly find: string
   readonly replace: string
 }

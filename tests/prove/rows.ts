@@ -7,15 +7,19 @@ import { credentialRows } from './rows/credentials.ts'
 import { failoverRows } from './rows/failover.ts'
 import { framingRows } from './rows/framing.ts'
 import { hostileRows } from './rows/hostile.ts'
+import { linkRows } from './rows/links.ts'
 import { logRows } from './rows/logs.ts'
 import { methodRows } from './rows/methods.ts'
 import { outageRows } from './rows/outages.ts'
+import { raceRows } from './rows/races.ts'
 import { revocationRows } from './rows/revocation.ts'
 
 /** Every row that is tried, in the order of the table. */
 export const ROWS: readonly Row[] = [
   ...revocationRows,
+  ...linkRows,
   ...clusterRows,
+  ...raceRows,
   ...framingRows,
   ...bodyRows,
   ...methodRows,

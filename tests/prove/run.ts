@@ -65,8 +65,13 @@ async function prove(row: Row): Promise<void> {
     for (const example of examples) print(`        WRONG: ${example}`)
   }
   if (values['no-mutants'] || skipped !== undefined) return
-  for (const mutant of row.mutants) {
-    if (!interrupted) await findOut(row, mutant)
+  // Two at a time: they mostly wait, and what they are measured by is found or not.
+  const waiting = [...row.mutants]
+  await Promise.all([findOutAll(), findOutAll()])
+
+  async function findOutAll(): Promise<void> {
+    for (let mutant = waiting.shift(); mutant && !interrupted; mutant = waiting.shift())
+      await findOut(row, mutant)
   }
 }
 

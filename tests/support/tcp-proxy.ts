@@ -11,6 +11,8 @@ export interface TcpProxy {
   /** Passes nothing on any more, goodbyes included; new connections are accepted and hear nothing. */
   freeze(): void
   thaw(): void
+  /** What is connected now hears nothing any more, for ever, not even that it ended; new connections work. */
+  strand(): void
   /** New connections go to the server of this URL, which has the same accounts and databases. */
   leadTo(serverUrl: string): void
   /** Once this text has been passed to the server, nothing comes back and the connection ends. */
@@ -24,6 +26,7 @@ export interface TcpProxy {
 export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
   const clients = new Set<Socket>()
   const sockets = new Set<Socket>()
+  const pairs = new Set<{ isStranded: boolean }>()
   const held: (() => void)[] = []
   let isFrozen = false
   let lastWords: string | null = null
@@ -34,9 +37,15 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
     const server = connectTo(target)
     clients.add(client)
     client.on('end', () => clients.delete(client)).on('close', () => clients.delete(client))
+    const pair = { isStranded: false }
+    pairs.add(pair)
+    client.on('close', () => {
+      pairs.delete(pair)
+      if (pair.isStranded) server.destroy()
+    })
     let isCut = false
     let holdMs = 0
-    relay(client, server, (bytes) => {
+    relay(client, server, pair, (bytes) => {
       if (slow !== null) holdMs = bytes.includes(slow.text) ? slow.forMs : 0
       server.write(bytes)
       if (lastWords === null || !bytes.includes(lastWords)) return
@@ -44,7 +53,7 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
       // Time for the server to act on it.
       setTimeout(() => client.destroy(), 50)
     })
-    relay(server, client, (bytes) => {
+    relay(server, client, pair, (bytes) => {
       if (isCut) return
       if (holdMs === 0) client.write(bytes)
       else setTimeout(() => client.write(bytes), holdMs)
@@ -63,6 +72,9 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
       isFrozen = false
       for (const pass of held.splice(0)) pass()
     },
+    strand() {
+      for (const pair of pairs) pair.isStranded = true
+    },
     leadTo(url) {
       target = url
     },
@@ -79,20 +91,25 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
     },
   }
 
-  function relay(from: Socket, to: Socket, pass: (bytes: Buffer) => void): void {
+  function relay(
+    from: Socket,
+    to: Socket,
+    pair: { readonly isStranded: boolean },
+    pass: (bytes: Buffer) => void,
+  ): void {
     sockets.add(from)
     from.on('error', () => {})
-    from.on('data', (bytes) => whenThawed(() => pass(bytes)))
-    from.on('end', () => whenThawed(() => to.end()))
+    from.on('data', (bytes) => act(() => pass(bytes)))
+    from.on('end', () => act(() => to.end()))
     from.on('close', () => {
       sockets.delete(from)
-      whenThawed(() => to.destroySoon())
+      act(() => to.destroySoon())
     })
-  }
 
-  function whenThawed(act: () => void): void {
-    if (isFrozen) held.push(act)
-    else act()
+    function act(now: () => void): void {
+      if (isFrozen) held.push(() => act(now))
+      else if (!pair.isStranded) now()
+    }
   }
 }
 
