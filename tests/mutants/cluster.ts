@@ -4,19 +4,11 @@ import { LEASE_MS, leaseOn, type Moment, momentOf } from '../../src/adapters/pos
 import { noticeOf, payloadOf } from '../../src/adapters/postgres/announcing/notices.ts'
 import type { Clock } from '../../src/application/ports.ts'
 import type { Digest, OwnedToken } from '../../src/domain/login-token.ts'
-import type { Parts } from '../support/cluster-model.ts'
+import type { Parts } from '../support/cluster-model/parts.ts'
 import type { MakeCached } from '../support/revocation-model.ts'
 import { sketchOfCache } from './caching.ts'
 
 type MakeInstance = typeof protocolInstance
-
-/** The parts that the service runs on. */
-export const HOUSE: Parts = {
-  cached: cachedLoginTokens,
-  instance: protocolInstance,
-  beatsByLink: false,
-  customersAsDigests: false,
-}
 
 /** The mistakes that are easily made among several instances; the tests must find each of them. */
 export const CLUSTER_MUTANTS: Readonly<Record<string, Partial<Parts>>> = {

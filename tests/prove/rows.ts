@@ -10,12 +10,14 @@ import { hostileRows } from './rows/hostile.ts'
 import { linkRows } from './rows/links.ts'
 import { logRows } from './rows/logs.ts'
 import { methodRows } from './rows/methods.ts'
+import { modelRows } from './rows/model.ts'
 import { outageRows } from './rows/outages.ts'
 import { raceRows } from './rows/races.ts'
 import { revocationRows } from './rows/revocation.ts'
 
 /** Every row that is tried, in the order of the table. */
 export const ROWS: readonly Row[] = [
+  ...modelRows,
   ...revocationRows,
   ...linkRows,
   ...clusterRows,

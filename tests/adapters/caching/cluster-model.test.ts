@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { sketchOfCache } from '../../mutants/caching.ts'
-import { CLUSTER_MUTANTS, HOUSE, SPARE_MUTANTS } from '../../mutants/cluster.ts'
-import { clusterProperty, newClusterTally } from '../../support/cluster-model.ts'
+import { CLUSTER_MUTANTS, SPARE_MUTANTS } from '../../mutants/cluster.ts'
+import { HOUSE } from '../../support/cluster-model/parts.ts'
+import { clusterProperty } from '../../support/cluster-model/property.ts'
+import { newClusterTally } from '../../support/cluster-model/tally.ts'
 import { rounds } from '../../support/rounds.ts'
 
 // ROUNDS_G1=100000 for more; SEED_G1 repeats runs that failed.

@@ -1,0 +1,85 @@
+import { createTestDatabase } from '../../tests/support/database.ts'
+import { bare, buildProduct, type Candidate, LOAD_CPU, withServers } from '../candidates.ts'
+import { makeToken } from '../data.ts'
+import { type Bench, type Findings, type Goal, grouped, type Part, shownSpread, spreadOf } from '../part.ts'
+import { type Contestant, carry, medianP99, perSecondOf, ratios } from '../rounds.ts'
+
+const BARE = 'bare node:http'
+const PRODUCT = 'Latchkey'
+const LOGGING = 'Latchkey, every request logged'
+const JUNK = 'Latchkey, tokens with a wrong checksum'
+const BARE_ALONE = 'bare node:http, 1 connection'
+const PRODUCT_ALONE = 'Latchkey, 1 connection'
+
+/** What a request costs whose token is kept, beside a server that does nothing. */
+export const me: Part = { id: 'me', title: 'Who am I, from the cache', run }
+
+async function run(bench: Bench): Promise<Findings> {
+  const database = await createTestDatabase()
+  try {
+    const { secret } = await makeToken(database)
+    const product = (name: string, env: Record<string, string>): Candidate => ({
+      name,
+      program: [buildProduct(bench), 'serve'],
+      env: { PORT: '0', DATABASE_URL: database.url, ...env },
+      isBound: true,
+    })
+    const candidates = [bare, product(PRODUCT, {}), product(LOGGING, { ACCESS_LOG: 'all' })]
+    const carried = await withServers(candidates, bench.folder, ([node, plain, logging]) => {
+      const common = { request: 'POST /api/me', token: secret, connections: 64, seconds: bench.quick ? 2 : 4 }
+      const contestant = (name: string, url: string | undefined, different = {}): Contestant => ({
+        name,
+        url: url ?? '',
+        ...common,
+        ...(LOAD_CPU === undefined ? {} : { cpu: LOAD_CPU }),
+        ...different,
+      })
+      return carry(bench, [
+        contestant(BARE, node?.url),
+        contestant(PRODUCT, plain?.url),
+        contestant(LOGGING, logging?.url),
+        contestant(JUNK, plain?.url, { token: withWrongChecksum(secret), status: 401 }),
+        contestant(BARE_ALONE, node?.url, { connections: 1 }),
+        contestant(PRODUCT_ALONE, plain?.url, { connections: 1 }),
+      ])
+    })
+    return {
+      about: `\`POST /api/me\` with one token, again and again, over 64 connections that are kept; the server and the
+load on a processor each. Bare node:http answers as many bytes and does nothing else: it is the limit of one process.`,
+      tables: [
+        {
+          head: ['server', 'requests a second', 'of bare', 'p99, ms'],
+          rows: [...carried.keys()].map((name) => [
+            name,
+            shownSpread(perSecondOf(carried, name)),
+            shownSpread(ratios(carried, name, name.endsWith('1 connection') ? BARE_ALONE : BARE), 2),
+            grouped(medianP99(carried, name), 2),
+          ]),
+        },
+      ],
+      goals: [
+        share('P1', 'from the cache, with everything that is on by default, of bare', 0.75, PRODUCT, BARE),
+        share('P2', 'the same with every request in the log', 0.65, LOGGING, BARE),
+        share('P5', 'the same over one connection', 0.92, PRODUCT_ALONE, BARE_ALONE),
+        share('P7', 'refused for a wrong checksum, of bare', 0.8, JUNK, BARE),
+      ],
+    }
+
+    function share(id: string, what: string, aim: number, name: string, to: string): Goal {
+      const measured = ratios(carried, name, to)
+      return {
+        id,
+        what,
+        goal: `≥ ${aim}`,
+        measured: shownSpread(measured, 2),
+        isReached: spreadOf(measured).median >= aim,
+      }
+    }
+  } finally {
+    await database.drop()
+  }
+}
+
+function withWrongChecksum(secret: string): string {
+  return secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0')
+}

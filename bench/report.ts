@@ -1,0 +1,67 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { sqlOn } from '../tests/support/database.ts'
+import type { Findings, Goal, Part, Table } from './part.ts'
+
+const RESULTS = join(import.meta.dirname, 'results.json')
+const DOCUMENT = join(import.meta.dirname, '../docs/benchmark.md')
+
+/** The findings of each part, when it last ran whole, and where. */
+type Results = Record<string, Findings & { readonly title: string; readonly where: string }>
+
+export function printFindings({ title }: Pick<Part, 'title'>, { about, tables, goals }: Findings): void {
+  process.stdout.write(`\n${title}\n\n${about}\n`)
+  for (const table of tables) process.stdout.write(`\n${markdownOf(table)}\n`)
+  if (goals.length > 0) process.stdout.write(`\n${markdownOf(tableOf(goals))}\n`)
+}
+
+/** Writes a part's findings beside those of the others, and the document anew from all of them. */
+export async function keepResults(
+  { id, title }: Part,
+  findings: Findings,
+  databaseUrl: string,
+): Promise<void> {
+  const results: Results = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
+  results[id] = { title, where: await whereOf(databaseUrl), ...findings }
+  writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`)
+  writeFileSync(DOCUMENT, documentOf(results))
+}
+
+async function whereOf(databaseUrl: string): Promise<string> {
+  const [row] = await sqlOn<{ server_version: string }>(databaseUrl, 'show server_version')
+  const date = new Date().toISOString().slice(0, 10)
+  const version = row?.server_version.split(' ')[0]
+  return `${date}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}, Node ${process.version.slice(1)}, PostgreSQL ${version}`
+}
+
+function documentOf(results: Results): string {
+  const parts = Object.values(results).map(({ title, where, about, tables, goals }) => {
+    const shown = goals.length > 0 ? [...tables, tableOf(goals)] : tables
+    return `## ${title}\n\n${about}\n\n${shown.map(markdownOf).join('\n\n')}\n\nMeasured on ${where}.\n`
+  })
+  return `# Benchmark\n\nWritten by \`npm run bench\`; the figures are also in \`bench/results.json\`.\n\n${parts.join('\n')}`
+}
+
+function tableOf(goals: readonly Goal[]): Table {
+  return {
+    head: ['goal', 'what', 'aim', 'measured', 'reached'],
+    rows: goals.map(({ id, what, goal, measured, isReached }) => [
+      id,
+      what,
+      goal,
+      measured,
+      isReached ? 'yes' : 'no',
+    ]),
+  }
+}
+
+function markdownOf({ head, rows }: Table): string {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
+  )
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`
+  return [line(head), rule, ...rows.map(line)].join('\n')
+}

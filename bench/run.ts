@@ -1,0 +1,48 @@
+/** Measures the service: `npm run bench [-- --quick] [--only me,miss,…]`. */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openTestServer } from '../tests/support/test-server.ts'
+import type { Bench, Part } from './part.ts'
+import { me } from './parts/me.ts'
+import { revocations } from './parts/revocations.ts'
+import { keepResults, printFindings } from './report.ts'
+
+const PARTS: readonly Part[] = [me, revocations]
+
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
+})
+const ids = values.only?.split(',') ?? PARTS.map(({ id }) => id)
+for (const id of ids) if (!PARTS.some((part) => part.id === id)) usage(`no part ${id}`)
+
+const server = await openTestServer(process.env)
+process.env.TEST_DATABASE_URL = server.url
+const folder = mkdtempSync(join(tmpdir(), 'latchkey-bench-'))
+chmodSync(folder, 0o755)
+const bench: Bench = {
+  quick: values.quick,
+  folder,
+  progress(text) {
+    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
+    else process.stderr.write(`${text}\n`)
+  },
+}
+try {
+  for (const part of PARTS.filter(({ id }) => ids.includes(id))) {
+    const findings = await part.run(bench)
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+    printFindings(part, findings)
+    // A quick run tells whether something broke; its figures are not worth keeping.
+    if (!values.quick) await keepResults(part, findings, server.url)
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+  await server.close()
+}
+
+function usage(problem: string): never {
+  process.stderr.write(`bench: ${problem}; parts: ${PARTS.map(({ id }) => id).join(' ')}\n`)
+  process.exit(2)
+}

@@ -1,0 +1,64 @@
+import { LEASE_MS } from '../../../src/adapters/postgres/announcing/lease.ts'
+import { hashOf } from '../fakes.ts'
+import type { Database } from './database.ts'
+import { type History, isLoginOf, type Known } from './history.ts'
+import type { Process, Processes } from './processes.ts'
+import { validate } from './promises.ts'
+import type { Run } from './run.ts'
+
+/** What clients do; what a process has acknowledged they try at once, and again a while later. */
+export interface Clients {
+  validateEverywhere(tokens: readonly Known[]): void
+  /** Tries what has just ended once the promise for any change holds. */
+  validateASecondLater(): void
+  logOut(process: Process, token: Known): Promise<void>
+  logIn(process: Process, customerId: string): Promise<void>
+  disable(process: Process, customerId: string): Promise<void>
+}
+
+export function clientsOf(run: Run, history: History, database: Database, { alive }: Processes): Clients {
+  const { time } = run
+  return { validateEverywhere, validateASecondLater, logOut, logIn, disable }
+
+  function validateEverywhere(tokens: readonly Known[]): void {
+    for (const process of alive()) {
+      for (const token of tokens) {
+        time.after(0, () => time.watch(validate(run, history, process, token)), process.machine)
+      }
+    }
+  }
+
+  function validateASecondLater(): void {
+    const ended = history.known.filter(({ endedMs }) => endedMs === time.nowMs)
+    // The newest are the ones that were in use.
+    time.after(LEASE_MS, () => validateEverywhere(ended.slice(-2)))
+  }
+
+  async function logOut({ service, machine }: Process, known: Known): Promise<void> {
+    const { token, digest } = known
+    await service.tokens.revoke({ id: token.id, digest }, machine.clock.nowMs(), 1000)
+    // "No longer active" may also say that it has expired.
+    acknowledge([known])
+  }
+
+  async function logIn({ service, machine }: Process, customerId: string): Promise<void> {
+    await database.reopen(customerId)
+    const earlier = history.known.filter(isLoginOf(customerId))
+    const login = history.newToken(customerId, 'login', machine.clock.nowMs())
+    const revoked = await service.tokens.replace({ ...login, verifiedHash: hashOf('right') }, 1000)
+    if (revoked !== null && revoked > 0) acknowledge(earlier)
+  }
+
+  async function disable({ service }: Process, customerId: string): Promise<void> {
+    const concerned = history.known.filter(({ token }) => token.customerId === customerId)
+    if ((await service.disable(customerId)) !== null) acknowledge(concerned)
+  }
+
+  function acknowledge(tokens: readonly Known[]): void {
+    const at = history.step()
+    const ended = tokens.filter(({ endedMs }) => endedMs <= time.nowMs)
+    for (const token of ended) token.acknowledgedAt = Math.min(token.acknowledgedAt, at)
+    validateEverywhere(ended)
+    time.after(300, () => validateEverywhere(ended))
+  }
+}

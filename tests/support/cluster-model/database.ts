@@ -1,0 +1,98 @@
+import { memoryCustomers } from '../../../src/adapters/memory/customers.ts'
+import { memoryLoginTokens } from '../../../src/adapters/memory/login-tokens.ts'
+import { type MemoryStore, memoryStore } from '../../../src/adapters/memory/store.ts'
+import type { Customers, LoginTokens } from '../../../src/application/ports.ts'
+import { Unavailable } from '../../../src/domain/errors.ts'
+import { authenticates } from '../../../src/domain/login-token.ts'
+import { aCustomer } from '../builders.ts'
+import { hashOf } from '../fakes.ts'
+import type { History, Known } from './history.ts'
+import type { Network } from './network.ts'
+import { type Run, START_MS } from './run.ts'
+import type { Sleeper } from './timeline.ts'
+import { announcedBy } from './triggers.ts'
+
+/** The database that all instances share. */
+export interface Database {
+  readonly store: MemoryStore
+  /** What a call makes of the store, in one step. */
+  readonly tokens: LoginTokens
+  readonly customers: Customers
+  /** A call travels, takes effect in one step, and its answer travels back; some fail, some lose their answer. */
+  call<T>(caller: Sleeper, effect: () => Promise<T>): Promise<T>
+  /** Makes a change, and announces what the triggers would; they may have run on what was `seen` earlier. */
+  change<T>(make: () => Promise<T>, seen?: MemoryStore): Promise<T>
+  /** The store as it is now. */
+  snapshot(): MemoryStore
+  addCustomer(id: string): Promise<unknown>
+  addToken(customerId: string, name: string): Promise<void>
+  /** Lets a customer log in again, and leaves none of the tokens from before. */
+  reopen(customerId: string): Promise<void>
+}
+
+export function databaseOf({ parts, time, chance }: Run, history: History, network: Network): Database {
+  const store = memoryStore()
+  const tokens = memoryLoginTokens(store)
+  const customers = memoryCustomers(store)
+  return { store, tokens, customers, call, change, snapshot, addCustomer, addToken, reopen }
+
+  function call<T>(caller: Sleeper, effect: () => Promise<T>): Promise<T> {
+    const course = chance.isCalm ? 1 : chance.random()
+    return new Promise((resolve, reject) => {
+      time.after(chance.travelling(), () => {
+        const result = course < 0.02 ? Promise.reject(new Unavailable()) : effect()
+        result.catch(() => {})
+        answer(() => (course < 0.06 ? reject(new Unavailable()) : resolve(result)))
+      })
+
+      function answer(by: () => void): void {
+        time.after(
+          chance.travelling(),
+          () => {
+            time.wakes = true
+            by()
+          },
+          caller,
+        )
+      }
+    })
+  }
+
+  function change<T>(make: () => Promise<T>, seen: MemoryStore = snapshot()): Promise<T> {
+    const before = snapshot()
+    // In the memory a change is made before the call returns.
+    const answer = make()
+    for (const payload of announcedBy(before, store, seen, parts.customersAsDigests)) network.notify(payload)
+    for (const token of history.known) {
+      if (!isGood(token)) token.endedMs = Math.min(token.endedMs, time.nowMs)
+    }
+    return answer
+  }
+
+  function snapshot(): MemoryStore {
+    return { customers: new Map(store.customers), tokens: new Map(store.tokens) }
+  }
+
+  function isGood({ digest }: Known): boolean {
+    const token = store.tokens.get(digest)
+    const owner = token && store.customers.get(token.customerId)
+    return token && owner ? authenticates({ token, customer: owner.customer }, -Infinity) : false
+  }
+
+  function addCustomer(id: string): Promise<unknown> {
+    return customers.add({ customer: aCustomer({ id, email: id }), passwordHash: hashOf('right') }, 1000)
+  }
+
+  async function addToken(customerId: string, name: string): Promise<void> {
+    const { token, digest } = history.newToken(customerId, name, START_MS + time.nowMs)
+    history.know(token, digest)
+    time.wakes = true
+    await tokens.add(token, digest, 1000)
+  }
+
+  async function reopen(id: string): Promise<void> {
+    if (store.customers.get(id)?.customer.disabledAtMs === null) return
+    await change(() => customers.delete(id, 1000))
+    await change(() => addCustomer(id))
+  }
+}

@@ -1,0 +1,76 @@
+import type { Network } from './network.ts'
+import type { Process, Processes } from './processes.ts'
+import type { Run } from './run.ts'
+
+export const FAULTS = [
+  'pause',
+  'pause',
+  'set the clock',
+  'freeze link',
+  'freeze link',
+  'lose link',
+  'lose link',
+  'slow link',
+  'deafen link',
+  'freeze speaker',
+  'lose speaker',
+  'kill',
+  'leave',
+  'join',
+] as const
+export type Fault = (typeof FAULTS)[number]
+
+export const MOST_INSTANCES = 5
+
+/** Answers how to break something of a process, for a while where that makes sense. */
+export function faultsOf(
+  { setting, time, chance }: Run,
+  network: Network,
+  processes: Processes,
+): (fault: Fault, process: Process, ms: number) => void {
+  return function breakSomething(fault, process, ms) {
+    const { machine, link, speaker } = process
+    const untilMs = time.nowMs + ms
+    switch (fault) {
+      case 'pause': {
+        const longerMs = Math.max(0, untilMs - Math.max(time.nowMs, machine.wakesMs))
+        machine.wakesMs = Math.max(machine.wakesMs, untilMs)
+        machine.timersFirst = chance.random() < 0.5
+        if (setting.clocks === 'asleep') machine.sleptMs += longerMs
+        break
+      }
+      case 'set the clock':
+        if (setting.clocks === 'set') machine.setMs += chance.random() < 0.5 ? ms : -ms
+        break
+      case 'freeze link':
+        link.thawsMs = Math.max(link.thawsMs, untilMs)
+        break
+      case 'lose link':
+        network.lose(process, link, ms)
+        break
+      case 'slow link':
+        process.linkDelayMs = process.linkDelayMs === 0 ? ms : 0
+        break
+      case 'deafen link':
+        link.isDeaf = true
+        break
+      case 'freeze speaker':
+        speaker.thawsMs = Math.max(speaker.thawsMs, untilMs)
+        break
+      case 'lose speaker':
+        speaker.isOpen = false
+        time.after(ms, () => network.speakAgain(process), machine)
+        break
+      case 'kill':
+        processes.kill(process)
+        time.after(ms, processes.start)
+        break
+      case 'leave':
+        if (processes.alive().length > 1) processes.leave(process)
+        break
+      case 'join':
+        if (processes.alive().length < MOST_INSTANCES) processes.start()
+        break
+    }
+  }
+}

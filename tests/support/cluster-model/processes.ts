@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { BEAT_MS } from '../../../src/adapters/postgres/announcing/instance.ts'
+import { LEASE_MS } from '../../../src/adapters/postgres/announcing/lease.ts'
+import type { Invalidation, Invalidations } from '../../../src/application/ports.ts'
+import type { Database } from './database.ts'
+import type { History } from './history.ts'
+import { machineOf } from './machine.ts'
+import type { Endpoint, Network } from './network.ts'
+import { expectInTime } from './promises.ts'
+import type { Run } from './run.ts'
+import { type Service, serviceOf } from './service.ts'
+import { openLink, openStream } from './streams.ts'
+
+/** One instance's process. */
+export interface Process extends Endpoint {
+  readonly name: string
+  readonly service: Service
+  /** It said goodbye and gets no more requests. */
+  hasLeft: boolean
+}
+
+/** The processes of a run; a new one has a name that no other had. */
+export interface Processes {
+  /** Those that get requests. */
+  alive(): readonly Process[]
+  start(): void
+  /** It says goodbye, and ends a moment later. */
+  leave(process: Process): void
+  kill(process: Process): void
+}
+
+/** As in the adapter: a link that hears nothing for longer is made again. */
+const DEAF_MS = 2 * LEASE_MS
+/** Before a link that was deaf is made again, and between a goodbye and the end. */
+const PAUSE_MS = 50
+
+export function processesOf(run: Run, history: History, database: Database, network: Network): Processes {
+  const { parts, time, chance } = run
+  const all: Process[] = []
+  let started = 0
+  return { alive, start, leave, kill }
+
+  function alive(): readonly Process[] {
+    return all.filter(({ machine, hasLeft }) => machine.isAlive && !hasLeft)
+  }
+
+  function start(): void {
+    started += 1
+    const name = `i${started}`
+    const machine = machineOf(run)
+    const subscribers: ((invalidation: Invalidation) => void)[] = []
+    const instance = parts.instance({
+      name,
+      clock: machine.clock,
+      alarm: machine.alarm,
+      send: (payload) => network.say(process, payload),
+      obey,
+      warn: (payload) => assert.fail(`not understood: ${payload}`),
+    })
+    const invalidations: Invalidations = {
+      subscribe: (subscriber) => subscribers.push(subscriber),
+      isCurrent: instance.holdsLease,
+      async announce(invalidation) {
+        const beganMs = time.nowMs
+        obey(invalidation)
+        process.announcing += 1
+        await instance.settled()
+        process.announcing -= 1
+        expectInTime(run, machine, beganMs)
+      },
+    }
+    const process: Process = {
+      name,
+      machine,
+      instance,
+      service: serviceOf(run, history, database, machine, invalidations),
+      link: { ...openLink(), isOpen: false },
+      linkDelayMs: 0,
+      heardMs: Infinity,
+      speaker: openStream(),
+      announcing: 0,
+      hasLeft: false,
+    }
+    all.push(process)
+    time.after(chance.random() * 5, () => network.connect(process), machine)
+    time.after(chance.random() * BEAT_MS, () => beat(process), machine, true)
+
+    function obey(invalidation: Invalidation): void {
+      for (const subscriber of subscribers) subscriber(invalidation)
+    }
+  }
+
+  function beat(process: Process): void {
+    process.instance.beat()
+    const { machine, link, heardMs } = process
+    if (machine.clock.monotonicMs() - heardMs > DEAF_MS) network.lose(process, link, PAUSE_MS)
+    time.after(BEAT_MS / machine.rate, () => beat(process), machine, true)
+  }
+
+  function leave(process: Process): void {
+    process.hasLeft = true
+    time.after(0, sayGoodbye, process.machine)
+
+    function sayGoodbye(): void {
+      process.instance.leave()
+      time.after(PAUSE_MS, () => kill(process), process.machine)
+    }
+  }
+
+  function kill(process: Process): void {
+    process.machine.isAlive = false
+    network.hangUp(process)
+  }
+}

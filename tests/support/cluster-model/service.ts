@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import type { CachedToken } from '../../../src/adapters/caching/login-tokens.ts'
+import { randomIds } from '../../../src/adapters/node-crypto/ids.ts'
+import { serviceSecrets } from '../../../src/adapters/node-crypto/service-secrets.ts'
+import { makeAdministerCustomers } from '../../../src/application/administer-customers.ts'
+import { type Authenticate, makeAuthenticate } from '../../../src/application/authenticate.ts'
+import type { Patience } from '../../../src/application/patience.ts'
+import type { Customers, Invalidations, LoginTokens, Ports } from '../../../src/application/ports.ts'
+import { fakePasswords, mapCache } from '../fakes.ts'
+import type { Database } from './database.ts'
+import type { History } from './history.ts'
+import type { Machine } from './machine.ts'
+import type { Run } from './run.ts'
+
+/** What a process does for clients: the use cases of the house, on a cache of its own. */
+export interface Service {
+  readonly authenticate: Authenticate
+  readonly tokens: LoginTokens
+  disable(customerId: string): Promise<number | null>
+  /** Set by each look-up that is sent to the database. */
+  hasAsked: boolean
+}
+
+export const PATIENCE: Patience = { wait: (call) => call(1000) }
+
+const CACHE_TTL_MS = 60_000
+
+export function serviceOf(
+  { parts }: Run,
+  history: History,
+  { store, tokens, customers, call, change }: Database,
+  machine: Machine,
+  invalidations: Invalidations,
+): Service {
+  const { clock } = machine
+  const remoteTokens: LoginTokens = {
+    ...tokens,
+    findByDigest(digest, waitMs) {
+      service.hasAsked = true
+      return call(machine, () => tokens.findByDigest(digest, waitMs))
+    },
+    replace: (login, waitMs) =>
+      call(machine, () => {
+        const answer = change(() => tokens.replace(login, waitMs))
+        if (store.tokens.has(login.digest)) history.know(login.token, login.digest)
+        return answer
+      }),
+    revoke: (token, atMs, waitMs) => call(machine, () => change(() => tokens.revoke(token, atMs, waitMs))),
+  }
+  const remoteCustomers: Customers = {
+    ...customers,
+    disable: (id, atMs, waitMs) => call(machine, () => change(() => customers.disable(id, atMs, waitMs))),
+  }
+  const loginTokens = parts.cached(remoteTokens, mapCache<CachedToken>(clock), invalidations, clock, {
+    ttlMs: CACHE_TTL_MS,
+  })
+  const ports: Ports = {
+    customers: remoteCustomers,
+    loginTokens,
+    invalidations,
+    passwords: fakePasswords(),
+    secrets: { issue: () => assert.fail(), digestOf: (presented) => presented },
+    serviceSecrets: serviceSecrets([]),
+    clock,
+    ids: randomIds,
+  }
+  const service: Service = {
+    authenticate: makeAuthenticate(ports),
+    tokens: loginTokens,
+    disable: (id) => makeAdministerCustomers(ports).disable(id, PATIENCE),
+    hasAsked: false,
+  }
+  return service
+}

@@ -1,0 +1,65 @@
+import { revokeTokens } from '../../../src/adapters/memory/store.ts'
+import type { Clients } from './clients.ts'
+import type { Database } from './database.ts'
+import type { History, Known } from './history.ts'
+import { type Run, START_MS } from './run.ts'
+
+/** Other programs that change the database: nobody but its triggers tells of it. */
+export interface Writers {
+  revoke(tokens: readonly Known[]): void
+  disable(customerId: string): void
+  /** In a transaction whose trigger has run before somebody adds a token to the customer, and that commits after it. */
+  disableSlowly(customerId: string): void
+  delete(customerId: string): void
+  rename(customerId: string): void
+}
+
+export function writersOf(
+  { time, chance }: Run,
+  { known }: History,
+  { store, customers, change, snapshot, addToken }: Database,
+  { validateEverywhere, validateASecondLater }: Clients,
+): Writers {
+  return {
+    revoke: (tokens) =>
+      commit(async () =>
+        revokeTokens(store, ({ id }) => tokens.some(({ token }) => token.id === id), START_MS + time.nowMs),
+      ),
+    disable: (customerId) => commit(() => setCustomer(customerId, { disabledAtMs: START_MS + time.nowMs })),
+    disableSlowly,
+    delete: (customerId) => commit(() => customers.delete(customerId, 1000)),
+    rename: (customerId) => commit(() => setCustomer(customerId, { name: `name at ${time.nowMs}` })),
+  }
+
+  function commit(make: () => Promise<unknown>): void {
+    validateEverywhere(known.slice(-2))
+    time.after(chance.travelling(), () => {
+      void change(make)
+      validateASecondLater()
+    })
+  }
+
+  function disableSlowly(customerId: string): void {
+    time.after(chance.shortly(), () => {
+      const seen = snapshot()
+      const afterMs = 5 + chance.travelling()
+      time.after(chance.shortly(), () => {
+        if (store.customers.get(customerId)?.customer.disabledAtMs !== null) return
+        void addToken(customerId, 'bot').then(() => validateEverywhere(known.slice(-1)))
+      })
+      time.after(afterMs, () => {
+        void change(() => setCustomer(customerId, { disabledAtMs: START_MS + time.nowMs }), seen)
+        validateASecondLater()
+      })
+    })
+  }
+
+  async function setCustomer(
+    id: string,
+    difference: { readonly disabledAtMs?: number; readonly name?: string },
+  ): Promise<void> {
+    const found = store.customers.get(id)
+    if (found === undefined) return
+    store.customers.set(id, { ...found, customer: Object.freeze({ ...found.customer, ...difference }) })
+  }
+}
