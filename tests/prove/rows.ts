@@ -12,6 +12,7 @@ import { logRows } from './rows/logs.ts'
 import { methodRows } from './rows/methods.ts'
 import { modelRows } from './rows/model.ts'
 import { outageRows } from './rows/outages.ts'
+import { portRows } from './rows/ports.ts'
 import { raceRows } from './rows/races.ts'
 import { revocationRows } from './rows/revocation.ts'
 
@@ -32,4 +33,5 @@ export const ROWS: readonly Row[] = [
   ...failoverRows,
   ...clientRows,
   ...logRows,
+  ...portRows,
 ]

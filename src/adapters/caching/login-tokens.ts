@@ -45,21 +45,25 @@ export function cachedLoginTokens(
   function beginFill(digest: Digest, waitMs: number): Fill {
     // Taken before reading: the entry's life counts from the oldest moment that it can speak of.
     const untilMonotonicMs = clock.monotonicMs() + ttlMs
-    const fill: Fill = { marked: false, reading: inner.findByDigest(digest, waitMs) }
+    const fill: Fill = {
+      marked: false,
+      reading: inner.findByDigest(digest, waitMs).then(
+        (owned) => {
+          if (fills.get(digest) === fill) fills.delete(digest)
+          // After one request was refused none that begins later is accepted, even by what was read before.
+          if (owned === null || !authenticates(owned, clock.nowMs())) forget(digest)
+          else if (!fill.marked) keep(digest, owned, untilMonotonicMs)
+          return owned
+        },
+        (error: unknown) => {
+          if (fills.get(digest) === fill) fills.delete(digest)
+          throw error
+        },
+      ),
+    }
     // An earlier one would not be found any more by what marks it.
     mark(digest)
     fills.set(digest, fill)
-    fill.reading.then(
-      (owned) => {
-        if (fills.get(digest) === fill) fills.delete(digest)
-        // After one request was refused none that begins later is accepted, even by what was read before.
-        if (owned === null || !authenticates(owned, clock.nowMs())) forget(digest)
-        else if (!fill.marked) keep(digest, owned, untilMonotonicMs)
-      },
-      () => {
-        if (fills.get(digest) === fill) fills.delete(digest)
-      },
-    )
     return fill
   }
 

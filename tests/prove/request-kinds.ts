@@ -1,0 +1,271 @@
+import { bcryptPasswordHasher } from '../../src/adapters/bcrypt/password-hasher.ts'
+import { type CachedToken, cachedLoginTokens } from '../../src/adapters/caching/login-tokens.ts'
+import { type Route, route } from '../../src/adapters/http/route.ts'
+import { memoryInvalidations } from '../../src/adapters/memory/invalidations.ts'
+import { nodeCache } from '../../src/adapters/node-cache/cache.ts'
+import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
+import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.ts'
+import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
+import { postgresCustomers } from '../../src/adapters/postgres/customers.ts'
+import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts'
+import { systemClock } from '../../src/adapters/system-clock/clock.ts'
+import type { AdministerCustomers } from '../../src/application/administer-customers.ts'
+import { latchkey } from '../../src/application/latchkey.ts'
+import type { Patience } from '../../src/application/patience.ts'
+import type { Customers, LoginTokens, Ports } from '../../src/application/ports.ts'
+import type { Customer } from '../../src/domain/customer.ts'
+import { Unavailable } from '../../src/domain/errors.ts'
+import { authenticates, type LoginToken } from '../../src/domain/login-token.ts'
+import { aLoginToken } from '../support/builders.ts'
+import { type CallOptions, PASSWORD, type RunningApp, SERVICE_SECRET } from '../support/running-app.ts'
+import type { FaultyPorts } from './faulty-ports.ts'
+
+const UNHURRIED_MS = 10_000
+const OTHER_PASSWORD = 'battery staple 10'
+const secrets = tokenSecrets({ prefix: 'lk' })
+
+/** The token port that the cache calls; the one that the use cases call is named as in `Ports`. */
+export const STORED = 'stored loginTokens'
+
+/** A service whose ports may fail, and the stores that it is on, which do not. */
+export interface Stage {
+  readonly app: RunningApp
+  readonly customers: Customers
+  readonly loginTokens: LoginTokens
+}
+
+/** Makes a request; answers its status, or for a use case what would be. */
+type Ask = (requestId?: string) => Promise<number>
+
+/** A request that can be made, any number of times, and what is right to answer. */
+export interface Play {
+  readonly ask: Ask
+  /** 200 where it is not given. */
+  readonly right?: number
+  /** What is right where it has been done already; as for the first time where it is not given. */
+  readonly again?: number
+  /** Whether the database says that it has been done. */
+  readonly done?: () => Promise<boolean>
+}
+
+/** Prepares a request of its kind by or about somebody. */
+export type Kind = (somebody: Somebody) => Play | Promise<Play>
+
+/** Routes of an implementer's. */
+export const ownRoutes = (): readonly Route[] => [
+  route('GET /orders', { auth: 'customer', abilities: ['orders:read'], handle: () => ({ orders: [] }) }),
+]
+
+/**
+ * Wires the use cases of a running service anew. The invalidations are those of one process: what the triggers announce
+ * would hide that the service does not obey a change of its own.
+ */
+export function stageOn(app: RunningApp, { named }: FaultyPorts): Stage {
+  const { latchkey: useCases, database } = app.service
+  const customers = postgresCustomers(database.pool)
+  const loginTokens = postgresLoginTokens(database.pool)
+  const invalidations = named('invalidations', memoryInvalidations())
+  const cache = named('cache', nodeCache<CachedToken>({ maxEntries: 100_000 }))
+  const clock = named('clock', systemClock)
+  const stored = named(STORED, loginTokens)
+  const ports: Ports = {
+    customers: named('customers', customers),
+    loginTokens: named(
+      'loginTokens',
+      cachedLoginTokens(stored, cache, invalidations, clock, { ttlMs: 60_000 }),
+    ),
+    invalidations,
+    passwords: named('passwords', bcryptPasswordHasher({ cost: 4 })),
+    secrets: named('secrets', secrets),
+    serviceSecrets: named('serviceSecrets', serviceSecrets([{ name: 'tests', secret: SERVICE_SECRET }])),
+    clock,
+    ids: named('ids', randomIds),
+  }
+  Object.assign(useCases, latchkey(ports, { tokenTtlMs: 3_600_000 }))
+  return { app, customers, loginTokens }
+}
+
+/** A customer who is logged in, whose token the service has kept. */
+export interface Somebody {
+  readonly customer: Customer
+  readonly token: string
+  /** Every token that the customer was given so far. */
+  readonly tokens: string[]
+  call(path: string, options: CallOptions): Ask
+  login(email: string, password: string): Ask
+  operator(use: (customers: AdministerCustomers, patience: Patience) => Promise<unknown>): Ask
+  /** Stores a token beside the others. */
+  given(different: Partial<LoginToken>): Promise<string>
+  /** What the database says, whatever the service does. */
+  passwordHash(): Promise<string | null>
+  found(email?: string): Promise<Customer | null>
+  isLive(secret: string): Promise<boolean>
+  liveLogins(): Promise<number>
+}
+
+export async function somebodyOn({ app, customers, loginTokens }: Stage): Promise<Somebody> {
+  const customer = await app.addCustomer()
+  const { id, email } = customer
+  const token = await app.login(email)
+  await app.call('/api/me', { token })
+  const tokens = [token]
+
+  return {
+    customer,
+    token,
+    tokens,
+    call: (path, options) => async (requestId) =>
+      (await app.call(path, { ...options, ...identified(requestId) })).status,
+    login: (email, password) => async (requestId) => {
+      const { status, body } = await app.call('/api/login', {
+        body: { email, password },
+        ...identified(requestId),
+      })
+      if (status === 200) tokens.push(body.token)
+      return status
+    },
+    operator: (use) => async () => {
+      const { latchkey } = app.service
+      try {
+        const answer = await use(latchkey.customers, latchkey.patience())
+        return answer === null || answer === false ? 404 : 200
+      } catch (error) {
+        return error instanceof Unavailable ? 503 : 500
+      }
+    },
+    async given(different) {
+      const { secret, digest } = secrets.issue()
+      await loginTokens.add(aLoginToken({ customerId: id, name: 'bot', ...different }), digest, UNHURRIED_MS)
+      tokens.push(secret)
+      return secret
+    },
+    passwordHash: async () => (await customers.findByEmail(email, UNHURRIED_MS))?.passwordHash ?? null,
+    found: async (other = email) => (await customers.findByEmail(other, UNHURRIED_MS))?.customer ?? null,
+    async isLive(secret) {
+      const owned = await loginTokens.findByDigest(secrets.digestOf(secret) ?? '', UNHURRIED_MS)
+      return owned !== null && authenticates(owned, Date.now())
+    },
+    liveLogins: async () =>
+      (await loginTokens.listOf(id, UNHURRIED_MS)).filter(
+        ({ name, revokedAtMs }) => name === 'login' && revokedAtMs === null,
+      ).length,
+  }
+}
+
+function identified(requestId: string | undefined): CallOptions {
+  return requestId === undefined ? {} : { headers: { 'X-Request-Id': requestId } }
+}
+
+/** Every kind of request. */
+export const REQUESTS: Readonly<Record<string, Kind>> = {
+  async login(somebody) {
+    await somebody.call('/api/logout', { token: somebody.token })()
+    return login(somebody)
+  },
+  'login that replaces': login,
+  'login, wrong password': ({ customer, login }) => ({
+    ask: login(customer.email, OTHER_PASSWORD),
+    right: 401,
+  }),
+  'login, unknown e-mail': ({ customer, login }) => ({
+    ask: login(`no-${customer.email}`, PASSWORD),
+    right: 401,
+  }),
+  async 'login, disabled'({ customer, login, operator }) {
+    await operator(({ disable }, patience) => disable(customer.id, patience))()
+    return { ask: login(customer.email, PASSWORD), right: 401 }
+  },
+  async 'me, looked up'({ call, given }) {
+    return { ask: call('/api/me', { token: await given({}) }) }
+  },
+  'me, kept': ({ token, call }) => ({ ask: call('/api/me', { token }) }),
+  async 'me, revoked'({ token, call }) {
+    await call('/api/logout', { token })()
+    return { ask: call('/api/me', { token }), right: 401 }
+  },
+  async 'me, expired'({ call, given }) {
+    return { ask: call('/api/me', { token: await given({ expiresAtMs: Date.now() }) }), right: 401 }
+  },
+  logout,
+  async 'logout, not kept'(somebody) {
+    await somebody.login(somebody.customer.email, PASSWORD)()
+    return logout({ ...somebody, token: somebody.tokens.at(-1) ?? '' })
+  },
+  async 'logout, revoked'({ token, call }) {
+    await call('/api/logout', { token })()
+    return { ask: call('/api/logout', { token }), right: 401 }
+  },
+  async 'own route'({ call, given }) {
+    const token = await given({ abilities: ['orders:*'] })
+    return { ask: call('/api/orders', { method: 'GET', token }) }
+  },
+  async 'own route, without the ability'({ call, given }) {
+    const token = await given({ abilities: ['invoices:*'] })
+    return { ask: call('/api/orders', { method: 'GET', token }), right: 403 }
+  },
+  status: ({ call }) => ({ ask: call('/api/status', { method: 'GET', token: SERVICE_SECRET }) }),
+  'status, wrong secret': ({ call }) => ({
+    ask: call('/api/status', { method: 'GET', token: `${SERVICE_SECRET}x` }),
+    right: 401,
+  }),
+  readyz: ({ call }) => ({ ask: call('/readyz', { method: 'GET' }) }),
+}
+
+/** What operators do, which no request does yet. */
+export const USE_CASES: Readonly<Record<string, Kind>> = {
+  'add customer'({ customer, operator, found }) {
+    const email = `new-${customer.email}`
+    return {
+      ask: operator(({ add }, patience) =>
+        add({ email, name: null, password: { password: PASSWORD } }, patience),
+      ),
+      again: 404,
+      done: async () => (await found(email)) !== null,
+    }
+  },
+  'find customer': ({ customer, operator }) => ({
+    ask: operator(({ find }, patience) => find(customer.email, patience)),
+  }),
+  async 'set password'({ customer, operator, passwordHash }) {
+    const before = await passwordHash()
+    return {
+      ask: operator(({ setPassword }, patience) =>
+        setPassword(customer.id, { password: OTHER_PASSWORD }, patience),
+      ),
+      done: async () => (await passwordHash()) !== before,
+    }
+  },
+  disable: ({ customer, operator, found }) => ({
+    ask: operator(({ disable }, patience) => disable(customer.id, patience)),
+    done: async () => (await found())?.disabledAtMs !== null,
+  }),
+  async enable({ customer, operator, found }) {
+    await operator(({ disable }, patience) => disable(customer.id, patience))()
+    return {
+      ask: operator(({ enable }, patience) => enable(customer.id, patience)),
+      done: async () => (await found())?.disabledAtMs === null,
+    }
+  },
+  'delete customer': ({ customer, operator, found }) => ({
+    ask: operator(({ delete: remove }, patience) => remove(customer.id, patience)),
+    again: 404,
+    done: async () => (await found()) === null,
+  }),
+}
+
+function login({ customer, tokens, login, isLive }: Somebody): Play {
+  const earlier = tokens.length
+  return {
+    ask: login(customer.email, PASSWORD),
+    // What is handed out has to be worth something.
+    done: async () => tokens.length > earlier && (await isLive(tokens.at(-1) ?? '')),
+  }
+}
+
+function logout({ token, call, isLive }: Somebody): Play {
+  return {
+    ask: call('/api/logout', { token }),
+    again: 401,
+    done: async () => !(await isLive(token)),
+  }
+}
