@@ -6,6 +6,7 @@ import { contentionRows } from './rows/contention.ts'
 import { credentialRows } from './rows/credentials.ts'
 import { failoverRows } from './rows/failover.ts'
 import { framingRows } from './rows/framing.ts'
+import { historyRows } from './rows/history.ts'
 import { hostileRows } from './rows/hostile.ts'
 import { linkRows } from './rows/links.ts'
 import { logRows } from './rows/logs.ts'
@@ -22,6 +23,7 @@ export const ROWS: readonly Row[] = [
   ...revocationRows,
   ...linkRows,
   ...clusterRows,
+  ...historyRows,
   ...raceRows,
   ...framingRows,
   ...bodyRows,

@@ -1,20 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { type Called, type CallOptions, callAt, PASSWORD } from '../../support/running-app.ts'
-import { type RunningProcess, startLatchkey } from '../../support/running-process.ts'
-import { withApp } from '../app.ts'
+import { hasHaProxy, openHaProxy } from '../../support/haproxy.ts'
+import { type Called, callAt, PASSWORD } from '../../support/running-app.ts'
+import { type Cluster, type Member, post, withCluster } from '../cluster.ts'
+import { LEASE_MS, withDatabase } from '../pair.ts'
 import type { Row, Trial } from '../row.ts'
-import { kill } from '../scene.ts'
 
-const LEASE_MS = 1000
-const WORKERS = 4
-
-/** A service in a process of its own; its address changes when it is started again. */
-interface Member {
-  process: RunningProcess
-  url: string
-  isPaused: boolean
-}
+/** How much later a logout may be answered that waits until the other instances obey, in milliseconds. */
+const STRICT_COSTS_MS = 15
+/** How often each instance is asked after one acknowledgement. */
+const CHECKS = 3
 
 /** A revocation is exact among processes that are paused, killed and started meanwhile. */
 export const clusterRows: readonly Row[] = [
@@ -30,7 +24,8 @@ export const clusterRows: readonly Row[] = [
         replace: 'Promise.resolve(true)',
       },
     ],
-    run: (trial) => withCluster(trial, 'strict', killDuringLogouts),
+    run: (trial) =>
+      withCluster(trial, { revocation: 'strict' }, (cluster) => killDuringLogouts(trial, cluster)),
   },
   {
     id: 'G8',
@@ -45,7 +40,7 @@ export const clusterRows: readonly Row[] = [
         replace: '',
       },
     ],
-    run: (trial) => withCluster(trial, 'strict', attack),
+    run: (trial) => withCluster(trial, { revocation: 'strict' }, (cluster) => attack(trial, cluster)),
   },
   {
     id: 'G8b',
@@ -59,82 +54,104 @@ export const clusterRows: readonly Row[] = [
         replace: '',
       },
     ],
-    run: (trial) => withCluster(trial, 'prompt', measureWindow),
+    run: (trial) => withCluster(trial, { revocation: 'prompt' }, (cluster) => measureWindow(trial, cluster)),
+  },
+  {
+    id: 'G8c',
+    promise: 'strict beside prompt: logouts under load are answered no later than 15 ms after, and exact',
+    sizes: { ci: 200, release: 5000, mutant: 40 },
+    mutants: [
+      {
+        name: 'nothing that is announced is obeyed',
+        file: 'src/adapters/postgres/announcing/instance.ts',
+        find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
+        replace: '',
+      },
+    ],
+    run: compareModes,
   },
 ]
 
-async function attack(
-  trial: Trial,
-  [first, killed, paused]: Members,
-  emails: readonly string[],
-): Promise<void> {
+/** Clients check on every instance all the time, by way of the balancer too, while one is paused and one is killed. */
+async function attack(trial: Trial, cluster: Cluster): Promise<void> {
+  const [first, killed, paused] = cluster.members
   let checks = 0
   let isOver = false
   const healthyMs: number[] = []
   const slowMs: number[] = []
-  const restart = killed.restart
+  const balancer = hasHaProxy()
+    ? await openHaProxy(cluster.members.map((member) => Number(new URL(member.url()).port)))
+    : null
   const chaos = [
     (async () => {
       while (!isOver) {
         await sleep(300 + Math.random() * 700)
-        paused.isPaused = true
-        kill(paused.process.child.pid ?? 0, 'SIGSTOP')
+        paused.pause()
         await sleep(100 + Math.random() * 1200)
-        kill(paused.process.child.pid ?? 0, 'SIGCONT')
-        paused.isPaused = false
+        paused.resume()
       }
     })(),
     (async () => {
       while (!isOver) {
         await sleep(2000 + Math.random() * 1000)
-        kill(killed.process.child.pid ?? 0, 'SIGKILL')
-        await killed.process.ended
-        await restart()
+        await killed.restart()
       }
     })(),
   ]
-  await Promise.all(
-    emails.map(async (email) => {
-      while (checks < trial.size) {
-        const token = (await post(first, '/api/login', { body: { email, password: PASSWORD } }))?.body.token
-        const accepted = await post(first, '/api/me', { token })
-        trial.expect(accepted?.status === 200, () => `a good token is ${accepted?.status}`)
-        let isRevoked = false
-        const load = [killed, paused].map(async (member) => {
-          while (!isRevoked) if ((await post(member, '/api/me', { token })) === null) await sleep(20)
-        })
-        await sleep(Math.random() * 20)
-        const wasPaused = paused.isPaused
-        const beganMs = performance.now()
-        const logout = await post(first, '/api/logout', { token })
-        ;(wasPaused || paused.isPaused ? slowMs : healthyMs).push(performance.now() - beganMs)
-        trial.expect(logout?.status === 200, () => `a logout is ${logout?.status}`)
-        await Promise.all(
-          [first, killed, paused, killed, paused].map(async (member) => {
-            const answer = await post(member, '/api/me', { token })
-            if (answer === null) return
-            checks += 1
-            // A process that was paused may find that its second for the database is over.
-            const isRight = answer.status === 401 || (member === paused && answer.status === 503)
-            trial.expect(isRight, () => `after the acknowledgement a token is ${answer.status}`)
-          }),
-        )
-        isRevoked = true
-        await Promise.all(load)
-      }
-    }),
-  )
-  isOver = true
-  await Promise.all(chaos)
+  try {
+    await Promise.all(cluster.emails.map(logInAndOut))
+  } finally {
+    isOver = true
+    await Promise.all(chaos)
+    await balancer?.close()
+  }
   trial.note(`${checks} checks after an acknowledgement; logouts beside a paused process: ${shares(slowMs)}`)
   trial.note(`logouts otherwise, also just after a process was killed: ${shares(healthyMs)}`)
+  trial.note(balancer === null ? 'no HAProxy on this machine' : 'checked by way of HAProxy, too')
+
+  async function logInAndOut(email: string): Promise<void> {
+    while (checks < trial.size) {
+      const token = (await post(first, '/api/login', { body: { email, password: PASSWORD } }))?.body.token
+      const accepted = await post(first, '/api/me', { token })
+      trial.expect(accepted?.status === 200, () => `a good token is ${accepted?.status}`)
+      let isRevoked = false
+      const load = [killed, paused].map(async (member) => {
+        while (!isRevoked) if ((await post(member, '/api/me', { token })) === null) await sleep(20)
+      })
+      await sleep(Math.random() * 20)
+      const wasPaused = paused.isPaused()
+      const beganMs = performance.now()
+      const logout = await post(first, '/api/logout', { token })
+      ;(wasPaused || paused.isPaused() ? slowMs : healthyMs).push(performance.now() - beganMs)
+      trial.expect(logout?.status === 200, () => `a logout is ${logout?.status}`)
+      for (let round = 0; round < CHECKS; round++) {
+        await Promise.all([
+          ...cluster.members.map(async (member) => check(await post(member, '/api/me', { token }), member)),
+          ...cluster.members.map(async () => check(await balanced(token), paused)),
+        ])
+      }
+      isRevoked = true
+      await Promise.all(load)
+    }
+  }
+
+  /** Null where nobody of ours has answered: the balancer has no answer for whoever was killed. */
+  async function balanced(token: string): Promise<Called | null> {
+    if (balancer === null) return null
+    const called = await callAt(balancer.url, '/api/me', { token }).catch(() => null)
+    return called?.headers.has('x-request-id') ? called : null
+  }
+
+  function check(answer: Called | null, member: Member): void {
+    if (answer === null) return
+    checks += 1
+    // A process that was paused may find that its second for the database is over.
+    const isRight = answer.status === 401 || (member === paused && answer.status === 503)
+    trial.expect(isRight, () => `after the acknowledgement a token is ${answer.status}`)
+  }
 }
 
-async function killDuringLogouts(
-  trial: Trial,
-  [, killed]: Members,
-  emails: readonly string[],
-): Promise<void> {
+async function killDuringLogouts(trial: Trial, { members: [, killed], emails }: Cluster): Promise<void> {
   let acknowledged = 0
   for (let round = 0; round < trial.size; round++) {
     const answers = await Promise.all(
@@ -148,8 +165,6 @@ async function killDuringLogouts(
         return { token, logout }
       }),
     )
-    kill(killed.process.child.pid ?? 0, 'SIGKILL')
-    await killed.process.ended
     await killed.restart()
     for (const { token, logout } of answers) {
       const isAcknowledged = (await logout)?.status === 200
@@ -167,18 +182,18 @@ async function killDuringLogouts(
   )
 }
 
-async function measureWindow(trial: Trial, members: Members, emails: readonly string[]): Promise<void> {
+async function measureWindow(trial: Trial, { members, emails }: Cluster): Promise<void> {
   const windows: number[] = []
+  const [first, ...others] = members
   await Promise.all(
     emails.map(async (email) => {
       while (windows.length < trial.size) {
-        const token = (await post(members[0], '/api/login', { body: { email, password: PASSWORD } }))?.body
-          .token
+        const token = (await post(first, '/api/login', { body: { email, password: PASSWORD } }))?.body.token
         for (const member of members) await post(member, '/api/me', { token })
-        await post(members[0], '/api/logout', { token })
+        await post(first, '/api/logout', { token })
         const acknowledgedMs = performance.now()
         let lastMs = acknowledgedMs
-        for (const member of [members[1], members[2]]) {
+        for (const member of others) {
           for (let beganMs = performance.now(); beganMs - acknowledgedMs < 2 * LEASE_MS; ) {
             if ((await post(member, '/api/me', { token }))?.status !== 200) break
             lastMs = Math.max(lastMs, beganMs)
@@ -193,51 +208,67 @@ async function measureWindow(trial: Trial, members: Members, emails: readonly st
   trial.note(`accepted after the acknowledgement: ${shares(windows)}`)
 }
 
-type Members = readonly [Member, Member & { readonly restart: () => Promise<void> }, Member]
+/** Two clusters on databases of their own, one of each mode, that log out in turn while they validate. */
+async function compareModes(trial: Trial): Promise<void> {
+  const strictMs: number[] = []
+  const promptMs: number[] = []
+  await withDatabase((database) =>
+    withCluster(trial, { revocation: 'strict', database }, (strict) =>
+      withDatabase((other) =>
+        withCluster(trial, { revocation: 'prompt', database: other }, async (prompt) => {
+          for (let logouts = 0; logouts < trial.size; logouts += strict.emails.length) {
+            strictMs.push(...(await logOutTogether(trial, strict, 'strict')))
+            promptMs.push(...(await logOutTogether(trial, prompt, 'prompt')))
+          }
+        }),
+      ),
+    ),
+  )
+  const laterMs = at(strictMs, 0.99) - at(promptMs, 0.99)
+  trial.note(`strict: ${shares(strictMs)}`)
+  trial.note(`prompt: ${shares(promptMs)}`)
+  if (trial.judgesTimes)
+    trial.expect(
+      laterMs <= STRICT_COSTS_MS,
+      () => `strict is ${laterMs.toFixed(1)} ms later at the 99th of 100`,
+    )
+}
 
-async function withCluster(
+/** Milliseconds that each customer's logout took on the first instance, beside validations on the others. */
+function logOutTogether(
   trial: Trial,
-  revocation: string,
-  play: (trial: Trial, members: Members, emails: readonly string[]) => Promise<void>,
-): Promise<void> {
-  const database = await createTestDatabase()
-  const members: Member[] = []
-  try {
-    const emails: string[] = []
-    await withApp(trial, { database }, async (app) => {
-      for (let i = 0; i < WORKERS; i++) emails.push((await app.addCustomer()).email)
-    })
-    for (let i = 0; i < 3; i++) members.push(await start(trial, database, revocation))
-    await sleep(LEASE_MS)
-    const [first, second, third] = members as [Member, Member, Member]
-    const restart = async () => {
-      Object.assign(second, await start(trial, database, revocation))
-    }
-    await play(trial, [first, Object.assign(second, { restart }), third], emails)
-  } finally {
-    for (const { process } of members) {
-      kill(process.child.pid ?? 0, 'SIGCONT')
-      kill(process.child.pid ?? 0, 'SIGTERM')
-    }
-    await Promise.all(members.map(({ process }) => process.ended))
-    await database.drop()
-  }
+  { members, emails }: Cluster,
+  revocation: 'strict' | 'prompt',
+): Promise<number[]> {
+  const [first, ...others] = members
+  return Promise.all(
+    emails.map(async (email) => {
+      const token = (await post(first, '/api/login', { body: { email, password: PASSWORD } }))?.body.token
+      let isRevoked = false
+      const load = others.map(async (member) => {
+        while (!isRevoked) await post(member, '/api/me', { token })
+      })
+      await sleep(Math.random() * 10)
+      const beganMs = performance.now()
+      const logout = await post(first, '/api/logout', { token })
+      const tookMs = performance.now() - beganMs
+      trial.expect(logout?.status === 200, () => `a logout is ${logout?.status}`)
+      for (const member of revocation === 'strict' ? others : []) {
+        const answer = await post(member, '/api/me', { token })
+        trial.expect(answer?.status === 401, () => `after the acknowledgement a token is ${answer?.status}`)
+      }
+      isRevoked = true
+      await Promise.all(load)
+      return tookMs
+    }),
+  )
 }
 
-async function start(trial: Trial, database: TestDatabase, revocation: string): Promise<Member> {
-  const env = { PORT: '0', DATABASE_URL: database.url, REVOCATION: revocation, BCRYPT_COST: '4' }
-  const process = startLatchkey(['serve'], { cwd: trial.folder, env })
-  const [, url = ''] = await process.until(/"address":"(http:[^"]+)"/)
-  return { process, url, isPaused: false }
+function at(times: readonly number[], share: number): number {
+  return times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) * share)] ?? 0
 }
 
-/** Null when nobody answered. */
-function post({ url }: Member, path: string, options: CallOptions): Promise<Called | null> {
-  return callAt(url, path, options).catch(() => null)
-}
-
-function shares(times: number[]): string {
-  times.sort((a, b) => a - b)
-  const at = (share: number) => (times[Math.floor((times.length - 1) * share)] ?? 0).toFixed(1)
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, at the most ${at(1)} ms of ${times.length}`
+function shares(times: readonly number[]): string {
+  const shown = (share: number) => at(times, share).toFixed(1)
+  return `p50 ${shown(0.5)} ms, p99 ${shown(0.99)} ms, at the most ${shown(1)} ms of ${times.length}`
 }

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { TestDatabase } from '../support/database.ts'
+import { type Called, type CallOptions, callAt } from '../support/running-app.ts'
+import { type RunningProcess, startLatchkey } from '../support/running-process.ts'
+import { withApp } from './app.ts'
+import { LEASE_MS, withDatabase } from './pair.ts'
+import type { Trial } from './row.ts'
+import { kill } from './scene.ts'
+
+/** A service in a process of its own, at an address that stays when it is started again. */
+export interface Member {
+  readonly name: string
+  url(): string
+  isPaused(): boolean
+  pause(): void
+  resume(): void
+  /** Kills the process, and starts another one. */
+  restart(): Promise<void>
+  /** Ends it as an operator would. */
+  stop(): Promise<void>
+}
+
+/** Three services on one database. */
+export interface Cluster {
+  readonly database: TestDatabase
+  readonly members: readonly [Member, Member, Member]
+  /** Of customers who log in with `PASSWORD`. */
+  readonly emails: readonly string[]
+}
+
+export interface ClusterOptions {
+  readonly revocation: 'strict' | 'prompt'
+  readonly customers?: number
+  /** One of the row's own by default. */
+  readonly database?: TestDatabase
+  /** Settings of the first member alone. */
+  readonly envOfFirst?: Readonly<Record<string, string>>
+}
+
+export function withCluster(
+  trial: Trial,
+  { revocation, customers = 4, database, envOfFirst = {} }: ClusterOptions,
+  play: (cluster: Cluster) => Promise<void>,
+): Promise<void> {
+  return database === undefined ? withDatabase(clusterOn) : clusterOn(database)
+
+  async function clusterOn(on: TestDatabase): Promise<void> {
+    const emails: string[] = []
+    await withApp(trial, { database: on }, async (app) => {
+      for (let i = 0; i < customers; i++) emails.push((await app.addCustomer()).email)
+    })
+    const env = { PORT: '0', DATABASE_URL: on.url, REVOCATION: revocation, BCRYPT_COST: '4' }
+    const members: Member[] = []
+    try {
+      for (const name of ['first', 'second', 'third']) {
+        members.push(await start(trial, name, name === 'first' ? { ...env, ...envOfFirst } : env))
+      }
+      await sleep(LEASE_MS)
+      await play({ database: on, members: members as [Member, Member, Member], emails })
+    } finally {
+      await Promise.all(members.map((member) => member.stop()))
+    }
+  }
+}
+
+async function start(trial: Trial, name: string, env: Record<string, string>): Promise<Member> {
+  let [running, url] = await launch(env)
+  let isPaused = false
+
+  return {
+    name,
+    url: () => url,
+    isPaused: () => isPaused,
+    pause() {
+      isPaused = true
+      signal('SIGSTOP')
+    },
+    resume() {
+      signal('SIGCONT')
+      isPaused = false
+    },
+    async restart() {
+      signal('SIGKILL')
+      await running.ended
+      ;[running, url] = await launch({ ...env, PORT: new URL(url).port })
+    },
+    async stop() {
+      signal('SIGCONT')
+      signal('SIGTERM')
+      await running.ended
+    },
+  }
+
+  async function launch(settings: Record<string, string>): Promise<[RunningProcess, string]> {
+    const launched = startLatchkey(['serve'], { cwd: trial.folder, env: settings })
+    const [, address = ''] = await launched.until(/"address":"(http:[^"]+)"/)
+    return [launched, address]
+  }
+
+  function signal(name: NodeJS.Signals): void {
+    kill(running.child.pid ?? 0, name)
+  }
+}
+
+/** Null when nobody answered. */
+export function post(member: Member, path: string, options: CallOptions): Promise<Called | null> {
+  return callAt(member.url(), path, options).catch(() => null)
+}

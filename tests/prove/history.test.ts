@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { temporaryFolder } from '../support/running-process.ts'
+import {
+  type Anomaly,
+  anomaliesIn,
+  type Operation,
+  openHistory,
+  readHistory,
+  shownAnomaly,
+} from './history.ts'
+
+const LEASE_MS = 1000
+
+function operation(
+  does: Operation['does'],
+  at: string,
+  [invokedMs, returnedMs]: readonly [number, number],
+  outcome: Operation['outcome'],
+): Operation {
+  return { token: 't', does, at, invokedMs, returnedMs, outcome }
+}
+
+const accepted = (at: string, ...span: [number, number]) => operation('validate', at, span, 'accepted')
+const refused = (at: string, ...span: [number, number]) => operation('validate', at, span, 'refused')
+const logout = (outcome: Operation['outcome'], at: string, ...span: [number, number]) =>
+  operation('logout', at, span, outcome)
+const login = (outcome: Operation['outcome'], ...span: [number, number]) =>
+  operation('login', 'a', span, outcome)
+const update = (outcome: Operation['outcome'], ...span: [number, number]) =>
+  operation('update', 'database', span, outcome)
+
+const GOOD: Readonly<Record<string, readonly Operation[]>> = {
+  'nothing happened': [],
+  'a token that is never revoked is accepted': [accepted('a', 0, 1), accepted('b', 5000, 5001)],
+  'a logout: refused everywhere afterwards': [
+    accepted('a', 0, 1),
+    logout('accepted', 'a', 10, 20),
+    refused('a', 21, 22),
+    refused('b', 21, 22),
+  ],
+  'one instance refuses before the acknowledgement what another one accepts after that': [
+    logout('accepted', 'a', 10, 900),
+    refused('a', 12, 13),
+    accepted('b', 14, 15),
+  ],
+  'a validation that began before the acknowledgement is accepted after it': [
+    logout('accepted', 'a', 10, 20),
+    accepted('b', 19, 5000),
+  ],
+  'a validation that ended after the revocation began is refused': [
+    refused('b', 0, 11),
+    logout('accepted', 'a', 10, 20),
+  ],
+  'a logout without an answer took effect later, or never did': [
+    logout('unknown', 'a', 10, 20),
+    accepted('a', 5000, 5001),
+    refused('a', 9000, 9001),
+  ],
+  'a refusal that began before another one ended is accepted there': [
+    logout('unknown', 'a', 10, 20),
+    refused('b', 30, 40),
+    accepted('b', 39, 50),
+  ],
+  'a validation without an answer says nothing': [
+    operation('validate', 'a', [0, 1], 'unknown'),
+    logout('accepted', 'a', 10, 20),
+    operation('validate', 'a', [30, 31], 'unknown'),
+  ],
+  'a change by others is obeyed within a second': [update('accepted', 10, 20), accepted('a', 1019, 1021)],
+  'one of two logouts is refused': [logout('accepted', 'a', 10, 20), logout('refused', 'b', 11, 13)],
+  'a logout is refused at the door before another is acknowledged: no line for other instances': [
+    logout('accepted', 'a', 10, 900),
+    logout('refused', 'b', 12, 13),
+    accepted('c', 14, 15),
+    refused('b', 14, 15),
+  ],
+  'a login beside a logout may have found nothing to replace': [
+    logout('accepted', 'b', 10, 900),
+    login('accepted', 11, 15),
+    accepted('c', 20, 21),
+  ],
+  'a login is accepted of a token that was revoked long before': [
+    logout('accepted', 'b', 10, 20),
+    login('accepted', 30, 40),
+  ],
+}
+
+const BAD: Readonly<Record<string, readonly [kind: string, ...history: Operation[]]>> = {
+  'accepted after a logout was acknowledged': [
+    'accepted after its revocation was acknowledged',
+    logout('accepted', 'a', 10, 20),
+    accepted('b', 21, 22),
+  ],
+  'accepted after a login that replaced it was acknowledged': [
+    'accepted after its revocation was acknowledged',
+    login('accepted', 10, 20),
+    accepted('b', 21, 22),
+  ],
+  'accepted after that login, though a logout was refused meanwhile': [
+    'accepted after its revocation was acknowledged',
+    login('accepted', 10, 20),
+    logout('refused', 'c', 11, 19),
+    accepted('b', 21, 22),
+  ],
+  'accepted after that login, though a logout began later': [
+    'accepted after its revocation was acknowledged',
+    login('accepted', 10, 20),
+    accepted('b', 21, 22),
+    logout('unknown', 'b', 23, 24),
+  ],
+  'refused before its logout began': [
+    'refused before anything could have revoked it',
+    refused('b', 0, 9),
+    logout('accepted', 'a', 10, 20),
+  ],
+  'refused though nothing revoked it': ['refused before anything could have revoked it', refused('a', 0, 1)],
+  'a logout refused though nothing else revoked it': [
+    'refused before anything could have revoked it',
+    logout('refused', 'a', 0, 1),
+  ],
+  'two logouts that both found it revoked': [
+    'refused before anything could have revoked it',
+    logout('refused', 'a', 0, 9),
+    logout('refused', 'b', 0, 9),
+  ],
+  'accepted by the instance that had refused it': [
+    'accepted where it had been refused',
+    logout('accepted', 'a', 10, 900),
+    refused('b', 12, 13),
+    accepted('b', 14, 15),
+  ],
+  'accepted by the instance that had refused its logout': [
+    'accepted where it had been refused',
+    logout('accepted', 'a', 10, 900),
+    logout('refused', 'b', 12, 13),
+    accepted('b', 14, 15),
+  ],
+  'accepted a second after a change by others': [
+    'accepted a second after its revocation',
+    update('accepted', 10, 20),
+    accepted('a', 1021, 1022),
+  ],
+  'accepted a second after another instance refused it': [
+    'accepted a second after its revocation',
+    logout('unknown', 'a', 10, 20),
+    refused('a', 30, 40),
+    accepted('b', 1041, 1042),
+  ],
+  'accepted a second after a login that may have found nothing to replace': [
+    'accepted a second after its revocation',
+    logout('unknown', 'b', 10, 15),
+    login('accepted', 11, 20),
+    accepted('c', 1021, 1022),
+  ],
+  'two logouts at once that both revoked it': [
+    'revoked once more',
+    logout('accepted', 'a', 10, 20),
+    logout('accepted', 'b', 11, 21),
+  ],
+  'a logout and a change by others that both revoked it': [
+    'revoked once more',
+    update('accepted', 10, 20),
+    logout('accepted', 'b', 11, 21),
+  ],
+  'a logout of what a login had replaced': [
+    'revoked once more',
+    login('accepted', 10, 20),
+    logout('accepted', 'b', 21, 22),
+  ],
+  'a logout of what another instance had refused': [
+    'revoked once more',
+    logout('unknown', 'a', 10, 20),
+    refused('a', 30, 40),
+    logout('accepted', 'b', 41, 50),
+  ],
+}
+
+type Checker = (operations: Iterable<Operation>) => readonly Anomaly[]
+
+/** The bad histories in which a checker does not find exactly what is wrong. */
+function missesOf(check: Checker): string[] {
+  const missed = Object.entries(BAD).filter(([, [kind, ...history]]) => {
+    const found = check(history)
+    return found.length === 0 || found.some((anomaly) => anomaly.kind !== kind)
+  })
+  return missed.map(([name]) => name)
+}
+
+describe('the checker of histories', () => {
+  for (const [name, history] of Object.entries(GOOD)) {
+    test(`finds nothing wrong: ${name}`, () => assert.deepEqual(anomaliesIn(history), []))
+  }
+
+  for (const name of Object.keys(BAD)) {
+    test(`finds out: ${name}`, () => assert.ok(!missesOf(anomaliesIn).includes(name)))
+  }
+
+  test('would be found out if it always said that all is well', () => {
+    assert.deepEqual(
+      missesOf(() => []),
+      Object.keys(BAD),
+    )
+  })
+
+  test('finds the same in whatever order a history is written', () => {
+    for (const [kind, ...history] of Object.values(BAD)) {
+      const kinds = anomaliesIn(history.toReversed()).map((anomaly) => anomaly.kind)
+      assert.deepEqual([...new Set(kinds)], [kind])
+    }
+  })
+
+  test('takes each token for itself', () => {
+    const others = accepted('b', 21, 22)
+    const history = [logout('accepted', 'a', 10, 20), { ...others, token: 'another' }]
+    assert.deepEqual(anomaliesIn(history), [])
+  })
+
+  test('says once of an operation what is wrong with it, and what it contradicts', () => {
+    const history = [logout('accepted', 'a', 10, 20), refused('b', 21, 22), accepted('b', 2000, 2000.25)]
+    assert.deepEqual(anomaliesIn(history).map(shownAnomaly), [
+      'token t, accepted after its revocation was acknowledged: validate at b from 2000.0 to 2000.3 ms was accepted, ' +
+        'but logout at a from 10.0 to 20.0 ms was accepted',
+    ])
+    assert.deepEqual(anomaliesIn([refused('a', 0, 1)]).map(shownAnomaly), [
+      'token t, refused before anything could have revoked it: validate at a from 0.0 to 1.0 ms was refused',
+    ])
+  })
+
+  test('accuses no register that keeps its promises', () => {
+    fc.assert(
+      fc.property(keptPromises(), (history) => {
+        assert.deepEqual(anomaliesIn(history).map(shownAnomaly), [])
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('reads a token with many operations in one go', () => {
+    const history = Array.from({ length: 200_000 }, (_, i) => refused('b', 30 + i, 31 + i))
+    const beganMs = performance.now()
+    assert.deepEqual(anomaliesIn([logout('accepted', 'a', 10, 20), ...history]), [])
+    assert.ok(performance.now() - beganMs < 2000)
+  })
+})
+
+test('a history is read as it was written, with the times of its calls', async () => {
+  const folder = await temporaryFolder()
+  try {
+    const file = join(folder.path, 'history.ndjson')
+    const history = openHistory(file)
+    const beganMs = performance.now()
+    for (let i = 0; i < 1001; i++) {
+      const what = { token: `${i}`, does: 'validate', at: 'a' } as const
+      assert.equal(await history.record(what, async () => 'refused'), 'refused')
+    }
+    const endedMs = performance.now()
+    assert.equal(history.size(), 1001)
+    history.close()
+
+    const operations = await readHistory(file)
+    assert.deepEqual(
+      operations.map(({ token }) => token),
+      Array.from({ length: 1001 }, (_, i) => `${i}`),
+    )
+    let lastMs = beganMs
+    for (const { does, at, invokedMs, returnedMs, outcome } of operations) {
+      assert.deepEqual([does, at, outcome], ['validate', 'a', 'refused'])
+      assert.ok(lastMs <= invokedMs && invokedMs <= returnedMs && returnedMs <= endedMs)
+      lastMs = returnedMs
+    }
+  } finally {
+    folder.remove()
+  }
+})
+
+/**
+ * Histories of one token that is revoked by a logout, on instances that each learn of it at a moment of their own, which
+ * is before the acknowledgement and within a lease of the commit.
+ */
+function keptPromises(): fc.Arbitrary<Operation[]> {
+  const moment = fc.integer({ min: 0, max: 4000 })
+  return fc
+    .record({
+      invokedMs: moment,
+      untilCommitMs: fc.integer({ min: 0, max: 500 }),
+      untilKnownMs: fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.integer({ min: 0, max: LEASE_MS }), {
+        noNullPrototype: true,
+      }),
+      isAnswered: fc.boolean(),
+      validations: fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), moment, moment, moment)),
+    })
+    .map(({ invokedMs, untilCommitMs, untilKnownMs, isAnswered, validations }) => {
+      const committedMs = invokedMs + untilCommitMs
+      const knownMs = (at: string) => committedMs + (untilKnownMs[at] ?? 0)
+      const acknowledgedMs = Math.max(...['a', 'b', 'c'].map(knownMs))
+      const span: [number, number] = [invokedMs, isAnswered ? acknowledgedMs : invokedMs]
+      return [
+        logout(isAnswered ? 'accepted' : 'unknown', 'a', ...span),
+        ...validations.map(([at, ...moments]) => {
+          const [fromMs = 0, looksMs = 0, toMs = 0] = moments.sort((one, other) => one - other)
+          return looksMs < knownMs(at) ? accepted(at, fromMs, toMs) : refused(at, fromMs, toMs)
+        }),
+      ]
+    })
+}

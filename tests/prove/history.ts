@@ -1,0 +1,198 @@
+import { appendFileSync, createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+/** For how long after its commit a revocation may be unknown to an instance, in milliseconds. */
+const LEASE_MS = 1000
+
+const LINES_AT_ONCE = 1000
+
+/** One thing that a client did with one token, from its invocation to its return by the client's clock. */
+export interface Operation {
+  readonly token: string
+  /** A `login` replaces the token; an `update` is a revocation by somebody beside the service. */
+  readonly does: 'validate' | 'logout' | 'login' | 'update'
+  /** The instance that was asked. */
+  readonly at: string
+  readonly invokedMs: number
+  readonly returnedMs: number
+  readonly outcome: OperationOutcome
+}
+
+/** A revocation is accepted where it was acknowledged, and refused where the token was revoked before. */
+export type OperationOutcome = 'accepted' | 'refused' | 'unknown'
+
+/** An operation that no write-once register can have answered so, and the one that it contradicts, if any. */
+export interface Anomaly {
+  readonly kind: string
+  readonly operation: Operation
+  readonly against: Operation | undefined
+}
+
+/** A history that is being written to a file, a line an operation, in the order of the returns. */
+export interface History {
+  record(
+    what: Pick<Operation, 'token' | 'does' | 'at'>,
+    call: () => Promise<OperationOutcome>,
+  ): Promise<OperationOutcome>
+  /** Operations that have returned. */
+  size(): number
+  close(): void
+}
+
+export function openHistory(file: string): History {
+  let size = 0
+  let lines: string[] = []
+
+  return {
+    async record(what, call) {
+      const invokedMs = performance.now()
+      const outcome = await call()
+      const operation: Operation = { ...what, invokedMs, returnedMs: performance.now(), outcome }
+      size += 1
+      if (lines.push(JSON.stringify(operation)) === LINES_AT_ONCE) write()
+      return outcome
+    },
+    size: () => size,
+    close: write,
+  }
+
+  function write(): void {
+    appendFileSync(file, lines.map((line) => `${line}\n`).join(''))
+    lines = []
+  }
+}
+
+export async function readHistory(file: string): Promise<Operation[]> {
+  const operations: Operation[] = []
+  for await (const line of createInterface({ input: createReadStream(file) }))
+    operations.push(JSON.parse(line))
+  return operations
+}
+
+/**
+ * What contradicts that each token is a register which is written once, from live to revoked, and which every instance
+ * reads as the contract promises. One anomaly an operation at the most; the time is linear in the operations.
+ */
+export function anomaliesIn(operations: Iterable<Operation>): Anomaly[] {
+  const ofTokens = new Map<string, Operation[]>()
+  for (const operation of operations) {
+    const ofToken = ofTokens.get(operation.token)
+    if (ofToken === undefined) ofTokens.set(operation.token, [operation])
+    else ofToken.push(operation)
+  }
+  return [...ofTokens.values()].flatMap((ofToken) => {
+    const facts = factsOf(ofToken)
+    return ofToken.flatMap((operation) => anomalyOf(operation, facts) ?? [])
+  })
+}
+
+/** The anomaly as a sentence for whoever has to find its cause. */
+export function shownAnomaly({ kind, operation, against }: Anomaly): string {
+  return `token ${operation.token}, ${kind}: ${shown(operation)}${against === undefined ? '' : `, but ${shown(against)}`}`
+}
+
+/** The earliest of each kind of thing that happened to a token: whatever contradicts a later one contradicts it. */
+interface Facts {
+  /** It may have revoked the token: whatever returned before it began must have found the token live. */
+  readonly begun: Operation | undefined
+  /** It promised that no instance accepts the token any more. */
+  readonly acknowledged: Operation | undefined
+  /** It shows that the revocation was committed. */
+  readonly committed: Operation | undefined
+  /** It says of itself that it was what revoked the token. */
+  readonly written: Operation | undefined
+  readonly refusedAt: ReadonlyMap<string, Operation>
+}
+
+function factsOf(operations: readonly Operation[]): Facts {
+  const begun = earliest(operations.filter(mayRevoke), 'invokedMs')
+  const rival = earliest(
+    operations.filter((operation) => mayRevoke(operation) && operation.does !== 'login'),
+    'invokedMs',
+  )
+  // One without a reason shows nothing of when the token was revoked.
+  const refused = operations.filter(
+    (operation) => operation.outcome === 'refused' && hasReason(operation, begun),
+  )
+  const revoking = operations.filter(({ does, outcome }) => does !== 'validate' && outcome === 'accepted')
+  return {
+    begun,
+    acknowledged: earliest(
+      revoking.filter((operation) => isAcknowledgement(operation, rival)),
+      'returnedMs',
+    ),
+    committed: earliest([...refused, ...revoking], 'returnedMs'),
+    written: earliest(revoking.filter(isWriter), 'returnedMs'),
+    refusedAt: earliestOfEach(refused),
+  }
+}
+
+function anomalyOf(operation: Operation, facts: Facts): Anomaly | null {
+  const { begun, acknowledged, committed, written, refusedAt } = facts
+  const { does, at, outcome } = operation
+  if (outcome === 'refused')
+    return hasReason(operation, begun)
+      ? null
+      : anomaly('refused before anything could have revoked it', begun)
+  if (outcome === 'unknown' || does === 'login') return null
+  if (isWriter(operation)) {
+    if (isAfter(committed)) return anomaly('revoked once more', committed)
+    return written === operation ? null : anomaly('revoked once more', written)
+  }
+  if (isAfter(acknowledged)) return anomaly('accepted after its revocation was acknowledged', acknowledged)
+  if (isAfter(refusedAt.get(at))) return anomaly('accepted where it had been refused', refusedAt.get(at))
+  if (isAfter(committed, LEASE_MS)) return anomaly('accepted a second after its revocation', committed)
+  return null
+
+  function isAfter(earlier: Operation | undefined, byMs = 0): boolean {
+    return earlier !== undefined && operation.invokedMs > earlier.returnedMs + byMs
+  }
+
+  function anomaly(kind: string, against: Operation | undefined): Anomaly {
+    return { kind, operation, against }
+  }
+}
+
+// Without an answer it may have revoked the token at any time from its invocation on.
+function mayRevoke({ does, outcome }: Operation): boolean {
+  return does !== 'validate' && outcome !== 'refused'
+}
+
+function hasReason({ returnedMs }: Operation, begun: Operation | undefined): boolean {
+  return begun !== undefined && begun.invokedMs <= returnedMs
+}
+
+// A login is also accepted when it finds nothing to revoke.
+function isWriter({ does }: Operation): boolean {
+  return does === 'logout' || does === 'update'
+}
+
+/**
+ * A logout draws the line, and a login where it must have been the one that replaced the token. Others than the service
+ * do not, nor does a refusal, also of a logout: while a revocation is under way, instances may differ.
+ */
+function isAcknowledgement({ does, returnedMs }: Operation, rival: Operation | undefined): boolean {
+  return does === 'logout' || (does === 'login' && (rival === undefined || rival.invokedMs > returnedMs))
+}
+
+function earliest(
+  operations: readonly Operation[],
+  moment: 'invokedMs' | 'returnedMs',
+): Operation | undefined {
+  let first = operations[0]
+  for (const operation of operations) if (first && operation[moment] < first[moment]) first = operation
+  return first
+}
+
+function earliestOfEach(refused: readonly Operation[]): Map<string, Operation> {
+  const first = new Map<string, Operation>()
+  for (const operation of refused) {
+    if (operation.returnedMs < (first.get(operation.at)?.returnedMs ?? Infinity))
+      first.set(operation.at, operation)
+  }
+  return first
+}
+
+function shown({ does, at, invokedMs, returnedMs, outcome }: Operation): string {
+  return `${does} at ${at} from ${invokedMs.toFixed(1)} to ${returnedMs.toFixed(1)} ms was ${outcome}`
+}

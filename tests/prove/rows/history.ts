@@ -1,0 +1,287 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { TestDatabase } from '../../support/database.ts'
+import { type Called, PASSWORD } from '../../support/running-app.ts'
+import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
+import { type Cluster, type Member, post, withCluster } from '../cluster.ts'
+import {
+  anomaliesIn,
+  type History,
+  type Operation,
+  type OperationOutcome,
+  openHistory,
+  readHistory,
+  shownAnomaly,
+} from '../history.ts'
+import { withDatabase } from '../pair.ts'
+import type { Row, Trial } from '../row.ts'
+import { shown } from '../scene.ts'
+
+const LOGIN_TOKENS = 'src/adapters/postgres/login-tokens.ts'
+/** Many, since most of them wait for an acknowledgement while something is wrong. */
+const CUSTOMERS = 16
+/** Operations before the first fault. */
+const CALM = 300
+/** Longer than a lease lasts, and shorter than a link may be silent. */
+const FROZEN_MS = 1900
+
+/** What clients saw, written down and held against a register that is written once. */
+export const historyRows: readonly Row[] = [
+  {
+    id: 'G12',
+    promise:
+      'every run logs invoke and return: to a checker each token is a register that is written once, 0 anomalies',
+    sizes: { ci: 3000, release: 1_000_000, mutant: 1500 },
+    mutants: [
+      {
+        name: 'acknowledged before it is obeyed',
+        file: 'src/application/announced.ts',
+        find: 'if (mayHaveEnded(answer)) await invalidations.announce(invalidation)',
+        replace: '',
+      },
+      {
+        name: 'nothing that is announced is obeyed',
+        file: 'src/adapters/postgres/announcing/instance.ts',
+        find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
+        replace: '',
+      },
+      {
+        name: 'a lease never ends',
+        file: 'src/adapters/postgres/announcing/lease.ts',
+        find: 'if (clock.monotonicMs() - sentAt.monotonicMs >= LEASE_MS - MARGIN_MS) return false',
+        replace: 'return true',
+      },
+      {
+        name: "a login revokes everybody's tokens",
+        file: LOGIN_TOKENS,
+        find: "where customer_id = $1 and name = 'login' and revoked_at is null",
+        replace: "where $1::uuid is not null and name = 'login' and revoked_at is null",
+      },
+      {
+        name: 'what is revoked is revoked again',
+        file: LOGIN_TOKENS,
+        find: 'where id = $1 and revoked_at is null and (expires_at',
+        replace: 'where id = $1 and (expires_at',
+      },
+    ],
+    async run(trial) {
+      const file = join(trial.folder, 'history.ndjson')
+      await withDatabase(async (database) => {
+        const link = await openTcpProxy(database.url)
+        try {
+          const envOfFirst = { DATABASE_DIRECT_URL: link.url }
+          await withCluster(
+            trial,
+            { revocation: 'strict', database, envOfFirst, customers: CUSTOMERS },
+            (cluster) => recordHistory(trial, file, cluster, link),
+          )
+        } finally {
+          await link.close()
+        }
+      })
+      await check(trial, file)
+    },
+  },
+]
+
+async function recordHistory(trial: Trial, file: string, cluster: Cluster, link: TcpProxy): Promise<void> {
+  const history = openHistory(file)
+  const customers = cluster.emails.map((email) => customerOf(trial, history, cluster, email))
+  const live = (isOver: () => boolean) =>
+    Promise.all(customers.map((customer) => liveAs(customer, cluster, isOver)))
+  // New processes are slow at first, and a fault that finds nobody at work shows nothing.
+  await live(() => history.size() >= CALM)
+  const chaos = startChaos(faultsOf(cluster, link))
+  try {
+    await live(() => history.size() >= trial.size && chaos.isComplete())
+  } finally {
+    await chaos.end()
+    history.close()
+  }
+  trial.note(`faults meanwhile: ${tally(chaos.seen())}`)
+}
+
+async function check(trial: Trial, file: string): Promise<void> {
+  const operations = await readHistory(file)
+  const found = new Map(anomaliesIn(operations).map((anomaly) => [anomaly.operation, anomaly]))
+  for (const operation of operations) {
+    const anomaly = found.get(operation)
+    trial.expect(anomaly === undefined, () => (anomaly === undefined ? '' : shownAnomaly(anomaly)))
+  }
+  const tokens = new Set(operations.map(({ token }) => token)).size
+  trial.note(`${operations.length} operations on ${tokens} tokens: ${tally(operations.map(kindOf))}`)
+}
+
+interface Token {
+  /** What the history calls it, which must not hold secrets. */
+  readonly name: string
+  readonly secret: string
+}
+
+/** A customer whose every operation is recorded. */
+interface Customer {
+  /** Replaces the token of the login before; null where none was answered. */
+  login(at: Member): Promise<Token | null>
+  logout(at: Member, token: Token): Promise<OperationOutcome>
+  validate(at: Member, token: Token): Promise<OperationOutcome>
+  /** As an operator would with psql. */
+  update(token: Token): Promise<OperationOutcome>
+}
+
+function customerOf(trial: Trial, history: History, { database }: Cluster, email: string): Customer {
+  let last: Token | null = null
+  let tokens = 0
+
+  return {
+    async login(at) {
+      let secret: string | undefined
+      const call = async () => {
+        const answer = await post(at, '/api/login', { body: { email, password: PASSWORD } })
+        trial.require(answer?.status !== 401, () => `a login is ${answer && shown(answer)}`)
+        secret = answer?.body?.token
+        return outcomeOf(answer)
+      }
+      // One without an answer that is still under way holds the customer's row: it revokes nothing of a later login.
+      if (last === null) await call()
+      else await history.record({ token: last.name, does: 'login', at: at.name }, call)
+      if (secret === undefined) return null
+      tokens += 1
+      last = { name: `${email}/${tokens}`, secret }
+      return last
+    },
+    logout: (at, token) => ask('logout', '/api/logout', at, token),
+    validate: (at, token) => ask('validate', '/api/me', at, token),
+    update: ({ name, secret }) =>
+      history.record({ token: name, does: 'update', at: 'database' }, () => revokeInside(database, secret)),
+  }
+
+  function ask(does: Operation['does'], path: string, at: Member, { name, secret }: Token) {
+    return history.record({ token: name, does, at: at.name }, async () =>
+      outcomeOf(await post(at, path, { token: secret })),
+    )
+  }
+
+  function outcomeOf(answer: Called | null): OperationOutcome {
+    if (answer?.status === 200) return 'accepted'
+    if (answer?.status === 401) return 'refused'
+    trial.require(answer === null || answer.status === 503, () => `on the wire: ${answer && shown(answer)}`)
+    return 'unknown'
+  }
+}
+
+async function revokeInside({ sql }: TestDatabase, secret: string): Promise<OperationOutcome> {
+  const digest = createHash('sha256').update(secret).digest()
+  const revoked = await sql(
+    'update login_tokens set revoked_at = now() where token_hash = $1 and revoked_at is null returning id',
+    [digest],
+  )
+  return revoked.length === 1 ? 'accepted' : 'refused'
+}
+
+/** One token after another, each validated everywhere while it is revoked in one way or two, and afterwards. */
+async function liveAs(customer: Customer, { members }: Cluster, isOver: () => boolean): Promise<void> {
+  // Not waited for before the end, since a process that is paused answers late.
+  const validations: Promise<unknown>[] = []
+  let next: Token | null = null
+  while (!isOver()) {
+    const token: Token | null = next ?? (await customer.login(anyAwake()))
+    next = null
+    if (token === null) continue
+    let isRevoked = false
+    for (const member of members) validations.push(validateUntil(member, token, () => isRevoked))
+    await sleep(Math.random() * 20)
+    const login = async () => {
+      next = await customer.login(anyAwake())
+    }
+    const logout = () => customer.logout(anyAwake(), token)
+    const update = () => customer.update(token)
+    const way = anyOf([[logout], [login], [update], [logout, logout], [logout, login], [logout, update]])
+    await Promise.all(way.map((revoke) => revoke()))
+    for (const member of [...members, ...members]) validations.push(customer.validate(member, token))
+    isRevoked = true
+  }
+  await Promise.all(validations)
+
+  // A process may still be paused while it is asked.
+  function anyAwake(): Member {
+    return anyOf(members.filter((member) => !member.isPaused()))
+  }
+
+  async function validateUntil(member: Member, token: Token, isRevoked: () => boolean): Promise<void> {
+    for (let refusals = 0; refusals < 3 && !isRevoked(); ) {
+      const outcome = await customer.validate(member, token)
+      if (outcome === 'refused') refusals += 1
+      await sleep(outcome === 'unknown' ? 50 : Math.random() * 30)
+    }
+  }
+}
+
+type Faults = Readonly<Record<string, () => Promise<unknown>>>
+
+/** The link that is frozen comes first, while its instance is sure to hold a lease. */
+function faultsOf({ database, members: [, killed, paused] }: Cluster, link: TcpProxy): Faults {
+  return {
+    async 'frozen link'() {
+      link.freeze()
+      await sleep(FROZEN_MS)
+      link.thaw()
+    },
+    async pause() {
+      paused.pause()
+      await sleep(100 + Math.random() * 1200)
+      paused.resume()
+    },
+    'lost link': () => terminateOne(database, 'latchkey link'),
+    'lost heartbeat': () => terminateOne(database, 'latchkey heartbeat'),
+    'lost connection': () => terminateOne(database, 'latchkey'),
+    kill: () => killed.restart(),
+  }
+}
+
+function terminateOne({ sql }: TestDatabase, name: string): Promise<unknown> {
+  return sql(
+    `select pg_terminate_backend(pid) from (
+       select pid from pg_stat_activity
+        where application_name = $1 and datname = current_database() order by random() limit 1) as one`,
+    [name],
+  )
+}
+
+/** Soon all faults happen, one by one, and then each now and then, beside the others. */
+function startChaos(faults: Faults) {
+  const seen: string[] = []
+  const over = new AbortController()
+  const all = Promise.all(
+    Object.entries(faults).map(async ([name, fail], i) => {
+      for (let restMs = 300 * i; ; restMs = 3000 + 5000 * Math.random()) {
+        await sleep(restMs, null, over).catch(() => {})
+        if (over.signal.aborted) return
+        await fail()
+        seen.push(name)
+      }
+    }),
+  )
+  return {
+    seen: () => seen,
+    isComplete: () => new Set(seen).size === Object.keys(faults).length,
+    async end() {
+      over.abort()
+      await all
+    },
+  }
+}
+
+function kindOf({ does, outcome }: Operation): string {
+  return `${does} ${outcome}`
+}
+
+function tally(kinds: readonly string[]): string {
+  const counts = new Map<string, number>()
+  for (const kind of [...kinds].sort()) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  return [...counts].map(([kind, count]) => `${kind} ${count}`).join(', ')
+}
+
+function anyOf<T>(things: readonly T[]): T {
+  return things[Math.floor(Math.random() * things.length)] as T
+}
