@@ -6,10 +6,11 @@ import { parseArgs } from 'node:util'
 import { openTestServer } from '../tests/support/test-server.ts'
 import type { Bench, Part } from './part.ts'
 import { me } from './parts/me.ts'
+import { miss } from './parts/miss.ts'
 import { revocations } from './parts/revocations.ts'
 import { keepResults, printFindings } from './report.ts'
 
-const PARTS: readonly Part[] = [me, revocations]
+const PARTS: readonly Part[] = [me, miss, revocations]
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },

@@ -58,7 +58,10 @@ export async function startService({
     const keys = latchkey(postgresPorts(configuration, database.pool, invalidations), configuration)
     const readiness = postgresReadiness(database.pool)
     const table = [
-      ...builtInRoutes(keys, { version: configuration.appVersion ?? version }),
+      ...builtInRoutes(keys, {
+        version: configuration.appVersion ?? version,
+        keepsAnswers: configuration.tokenCacheTtlMs > 0,
+      }),
       ...probeRoutes(async () => !server.draining() && (await readiness.ready(STORE_WAIT_MS))),
       ...(routes?.(keys) ?? []),
     ]

@@ -3,23 +3,31 @@ import { InsufficientScope, InvalidToken } from '../domain/errors.ts'
 import { authenticates, type Digest, type OwnedToken } from '../domain/login-token.ts'
 import type { Patience } from './patience.ts'
 import type { Ports } from './ports.ts'
+import { type Soon, whenThere } from './soon.ts'
 
 /** The caller of a protected route: a customer, by one of the customer's tokens. */
 export interface Caller extends OwnedToken {
   readonly digest: Digest
 }
 
-/** Answers whose token was presented, or throws `InvalidToken`; the api middleware's first half. */
-export type Authenticate = (presented: string, patience: Patience) => Promise<Caller>
+/** Answers whose token was presented, or throws `InvalidToken`; the api middleware's first half. At once, from a cache. */
+export type Authenticate = (presented: string, patience: Patience) => Soon<Caller>
 
 /** Makes the check: the text's form and checksum first, then the store (a cache stands in front of it). */
 export function makeAuthenticate({ secrets, loginTokens, clock }: Ports): Authenticate {
-  return async function authenticate(presented, patience) {
+  // One for all: it says nothing of its occasion, and a stack for each would cost more than the check.
+  const refusal = new InvalidToken()
+
+  return function authenticate(presented, patience) {
     const digest = secrets.digestOf(presented)
-    if (digest === null) throw new InvalidToken()
-    const owned = await patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs))
+    if (digest === null) throw refusal
+    const found = patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs))
+    return whenThere(found, (owned) => callerOf(owned, digest))
+  }
+
+  function callerOf(owned: OwnedToken | null, digest: Digest): Caller {
     // Compared on every use, not only when it was read: a kept entry must not outlive the token.
-    if (owned === null || !authenticates(owned, clock.nowMs())) throw new InvalidToken()
+    if (owned === null || !authenticates(owned, clock.nowMs())) throw refusal
     return { token: owned.token, customer: owned.customer, digest }
   }
 }

@@ -1,24 +1,26 @@
 import { Unavailable } from '../domain/errors.ts'
 import type { Clock } from './ports.ts'
+import type { Soon } from './soon.ts'
 
 /** The time that one request may spend waiting for its stores, all its calls together. */
 export interface Patience {
-  /** Calls with the milliseconds that are left, and takes off what the call used; `Unavailable` when none are left. */
-  wait<T>(call: (waitMs: number) => Promise<T>): Promise<T>
+  /** Calls with the milliseconds that are left, and takes off what the call used; rejects with `Unavailable` when none are left. */
+  wait<Answer extends Soon<unknown>>(call: (waitMs: number) => Answer): Answer
 }
 
 /** Patience of `totalMs` that has not been tried yet. */
 export function patienceOf(totalMs: number, clock: Clock): Patience {
   let leftMs = totalMs
   return {
-    async wait(call) {
-      if (leftMs <= 0) throw new Unavailable()
+    wait<Answer extends Soon<unknown>>(call: (waitMs: number) => Answer) {
+      if (leftMs <= 0) return Promise.reject(new Unavailable()) as Answer
       const beganMs = clock.monotonicMs()
-      try {
-        return await call(leftMs)
-      } finally {
+      const answer = call(leftMs)
+      if (!(answer instanceof Promise)) return answer
+      const settled = answer.finally(() => {
         leftMs -= clock.monotonicMs() - beganMs
-      }
+      })
+      return settled as Answer
     },
   }
 }

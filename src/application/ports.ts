@@ -1,5 +1,6 @@
 import type { Customer } from '../domain/customer.ts'
 import type { Digest, LoginToken, OwnedToken } from '../domain/login-token.ts'
+import type { Soon } from './soon.ts'
 
 /**
  * Every port of the house: the whole list of what a team may swap. A call of a store that cannot be answered within
@@ -45,7 +46,7 @@ export interface Customers {
 
 export interface LoginTokens {
   /** The token with this digest and its owner, whatever its state, or null. */
-  findByDigest(digest: Digest, waitMs: number): Promise<OwnedToken | null>
+  findByDigest(digest: Digest, waitMs: number): Soon<OwnedToken | null>
   /** The tokens of one customer, newest first. */
   listOf(customerId: string, waitMs: number): Promise<readonly LoginToken[]>
   /**

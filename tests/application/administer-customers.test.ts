@@ -126,7 +126,7 @@ describe('Setting a password', () => {
     const { secret } = await core.login({ email: customer.email, password: 'right' }, core.patience())
     assert.equal(await core.customers.setPassword(customer.id, { password: 'new word' }, core.patience()), 2)
     for (const old of [bot.secret, secret]) {
-      await assert.rejects(core.authenticate(old, core.patience()), InvalidToken)
+      await assert.rejects(async () => core.authenticate(old, core.patience()), InvalidToken)
     }
     const login = (password: string) => core.login({ email: customer.email, password }, core.patience())
     await assert.rejects(login('right'), InvalidCredentials)
@@ -154,12 +154,12 @@ describe('Disabling, enabling and deleting a customer', () => {
     const { id, email } = await core.customer()
     const { secret } = await core.login({ email, password: 'right' }, core.patience())
     assert.equal(await core.customers.disable(id, core.patience()), 1)
-    await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+    await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
     await assert.rejects(core.login({ email, password: 'right' }, core.patience()), InvalidCredentials)
     assert.equal((await core.customers.find(email, core.patience()))?.disabledAtMs, core.clock.nowMs())
 
     assert.equal(await core.customers.enable(id, core.patience()), true)
-    await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+    await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
     await core.login({ email, password: 'right' }, core.patience())
   })
 

@@ -22,7 +22,7 @@ describe('Authentication', () => {
     await core.authenticate(secret, core.patience())
     for (const ms of [1, 1, 1_000_000]) {
       core.clock.advance(ms)
-      await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+      await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
     }
   })
 
@@ -37,7 +37,7 @@ describe('Authentication', () => {
       },
     }))
     const { secret } = await core.token(await core.customer(), { expiresAtMs: core.clock.nowMs() + 1 })
-    await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+    await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
   })
 
   it('refuses what is revoked, of a disabled or deleted customer, or of nobody, all alike', async () => {
@@ -51,7 +51,7 @@ describe('Authentication', () => {
     await core.ports.customers.delete(deleted.id, 1000)
     const messages = new Set<string>()
     for (const presented of [revoked.secret, ofDisabled, ofDeleted, anUnknownSecret(), 'nonsense', '']) {
-      await assert.rejects(core.authenticate(presented, core.patience()), (error: Error) => {
+      await assert.rejects(async () => core.authenticate(presented, core.patience()), (error: Error) => {
         assert.ok(error instanceof InvalidToken)
         messages.add(error.message)
         return true
@@ -65,7 +65,7 @@ describe('Authentication', () => {
     const core = memoryCore(({ loginTokens }) => ({
       loginTokens: { ...loginTokens, findByDigest: async () => owned },
     }))
-    await assert.rejects(core.authenticate(anUnknownSecret(), core.patience()), InvalidToken)
+    await assert.rejects(async () => core.authenticate(anUnknownSecret(), core.patience()), InvalidToken)
   })
 
   it('asks no store about a text that cannot be a token, not even one that is out of reach', async () => {
@@ -73,7 +73,7 @@ describe('Authentication', () => {
     const core = memoryCore(() => ({ loginTokens: port }))
     const good = anUnknownSecret()
     for (const presented of ['', 'lk_', `${good}x`, good.slice(0, -1), good.toUpperCase(), `"${good}"`]) {
-      await assert.rejects(core.authenticate(presented, core.patience()), InvalidToken)
+      await assert.rejects(async () => core.authenticate(presented, core.patience()), InvalidToken)
     }
     assert.deepEqual(calls, [])
   })
@@ -81,7 +81,7 @@ describe('Authentication', () => {
   it('is unavailable, not refused, when the store is', async () => {
     const { port, calls } = unreachable<LoginTokens>(new Unavailable())
     const core = memoryCore(() => ({ loginTokens: port }))
-    await assert.rejects(core.authenticate(anUnknownSecret(), core.patience()), Unavailable)
+    await assert.rejects(async () => core.authenticate(anUnknownSecret(), core.patience()), Unavailable)
     assert.deepEqual(calls, ['findByDigest'])
   })
 })

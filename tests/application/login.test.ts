@@ -76,7 +76,7 @@ describe('A login', () => {
     const stranger = await login(core, other.email)
     const first = await login(core, customer.email)
     const second = await login(core, customer.email)
-    await assert.rejects(core.authenticate(first.secret, core.patience()))
+    await assert.rejects(async () => core.authenticate(first.secret, core.patience()))
     for (const { secret } of [bot, stranger, second]) await core.authenticate(secret, core.patience())
   })
 

@@ -15,7 +15,7 @@ describe('A logout', () => {
     core.clock.advance(7)
     await core.logout(caller, core.patience())
     assert.equal(core.store.tokens.get(caller.digest)?.revokedAtMs, core.clock.nowMs())
-    await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+    await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
     for (const other of [bot, stranger]) await core.authenticate(other.secret, core.patience())
   })
 
@@ -55,6 +55,6 @@ describe('A logout', () => {
     const { secret } = await core.token(await core.customer())
     const caller = await core.authenticate(secret, core.patience())
     await assert.rejects(core.logout(caller, core.patience()), Unavailable)
-    await assert.rejects(core.authenticate(secret, core.patience()), InvalidToken)
+    await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
   })
 })

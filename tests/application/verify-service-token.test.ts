@@ -32,5 +32,5 @@ it('A service token is no customer’s, and a customer’s token no service’s'
   const { secret } = await core.token(await core.customer())
   await core.authenticate(secret, core.patience())
   assert.throws(() => core.verifyServiceToken(secret), InvalidServiceToken)
-  await assert.rejects(core.authenticate(SERVICE.secret, core.patience()), InvalidToken)
+  await assert.rejects(async () => core.authenticate(SERVICE.secret, core.patience()), InvalidToken)
 })

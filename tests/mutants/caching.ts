@@ -54,7 +54,7 @@ export function sketchOfCache(mistake: Mistake | null): MakeCached {
 
     function read(digest: Digest, waitMs: number) {
       const untilMonotonicMs = clock.monotonicMs() + ttlMs
-      const asked = inner.findByDigest(digest, waitMs)
+      const asked = Promise.resolve(inner.findByDigest(digest, waitMs))
       const isHasty = mistake === 'takes a look-up that failed for an unknown token'
       const fill = { marked: false, reading: isHasty ? asked.catch(() => null) : asked }
       const earlier = fills.get(digest)

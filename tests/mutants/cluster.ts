@@ -61,7 +61,7 @@ function sharingLookUps(...[inner, cache, invalidations, clock, options]: Parame
     ...tokens,
     findByDigest(digest: Digest, waitMs: number) {
       if (invalidations.isCurrent()) return tokens.findByDigest(digest, waitMs)
-      const reading = shared.get(digest) ?? tokens.findByDigest(digest, waitMs)
+      const reading = shared.get(digest) ?? Promise.resolve(tokens.findByDigest(digest, waitMs))
       shared.set(digest, reading)
       const remove = () => {
         if (shared.get(digest) === reading) shared.delete(digest)

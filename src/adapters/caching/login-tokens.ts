@@ -34,7 +34,7 @@ export function cachedLoginTokens(
 
   return {
     ...announcedLoginTokens(inner, invalidations),
-    async findByDigest(digest, waitMs) {
+    findByDigest(digest, waitMs) {
       if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading
       const kept = cache.get(digest)
       if (kept !== undefined && clock.monotonicMs() < kept.untilMonotonicMs) return kept.owned
@@ -47,7 +47,7 @@ export function cachedLoginTokens(
     const untilMonotonicMs = clock.monotonicMs() + ttlMs
     const fill: Fill = {
       marked: false,
-      reading: inner.findByDigest(digest, waitMs).then(
+      reading: Promise.resolve(inner.findByDigest(digest, waitMs)).then(
         (owned) => {
           if (fills.get(digest) === fill) fills.delete(digest)
           // After one request was refused none that begins later is accepted, even by what was read before.

@@ -3,32 +3,46 @@ import { type InsufficientScope, type LatchkeyError, ValidationFailed } from '..
 import { type HttpError, MethodNotAllowed, STATUS_OF, UnsupportedMediaType } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { finish } from './finish.ts'
+import { KeptAnswer } from './kept-answer.ts'
+import type { AnswerFields } from './route.ts'
 
 type HeaderList = readonly string[]
+
+const NO_HEADERS: HeaderList = []
+const CONTENT_TYPE: HeaderList = ['Content-Type', 'application/json; charset=utf-8']
+const COMMON: HeaderList = ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
 
 /** Answers a success: `success: true` and the route's fields; nothing but headers for 204. */
 export function sendSuccess(
   exchange: Exchange,
   status: number,
-  fields: object | undefined,
-  headers: HeaderList = [],
+  fields: AnswerFields | KeptAnswer | undefined,
+  headers: HeaderList = NO_HEADERS,
 ): void {
-  send(exchange, status, status === 204 ? null : JSON.stringify({ success: true, ...fields }), headers)
+  if (status === 204) send(exchange, status, null, '0', headers)
+  else {
+    const { text, length } = fields instanceof KeptAnswer ? fields : new KeptAnswer(fields)
+    send(exchange, status, text, length, headers)
+  }
 }
 
 /** Answers a failure in the envelope, with the headers that its reason asks for. */
 export function sendFailure(exchange: Exchange, error: LatchkeyError): void {
   if ((error as HttpError).closes === true) exchange.closes = true
   const { status, headers, text } = failureOf(error, exchange.requestId)
-  send(exchange, status, text, headers)
+  send(exchange, status, text, lengthOf(text), headers)
 }
 
 /** A failure as bytes for a connection whose request could not be read far enough to have a response. */
 export function rawFailure(error: LatchkeyError, requestId: string): string {
   const { status, headers, text } = failureOf(error, requestId)
   const list = [
-    ...contentHeaders(text),
-    ...commonHeaders(requestId),
+    ...CONTENT_TYPE,
+    'Content-Length',
+    lengthOf(text),
+    ...COMMON,
+    'X-Request-Id',
+    requestId,
     ...headers,
     'Date',
     new Date().toUTCString(),
@@ -40,24 +54,31 @@ export function rawFailure(error: LatchkeyError, requestId: string): string {
   return `${head}\r\n${text}`
 }
 
-function send(exchange: Exchange, status: number, text: string | null, headers: HeaderList): void {
+function send(
+  exchange: Exchange,
+  status: number,
+  text: string | null,
+  length: string,
+  headers: HeaderList,
+): void {
   if (exchange.answered) return
   exchange.answered = true
   if (mustClose(exchange)) exchange.closes = true
-  const list = [
-    ...(text === null ? [] : contentHeaders(text)),
-    ...commonHeaders(exchange.requestId),
-    ...exchange.headers,
-    ...headers,
-  ]
+  const list =
+    text === null
+      ? [...COMMON, 'X-Request-Id', exchange.requestId]
+      : [...CONTENT_TYPE, 'Content-Length', length, ...COMMON, 'X-Request-Id', exchange.requestId]
+  if (exchange.headers.length > 0) list.push(...exchange.headers)
+  if (headers.length > 0) list.push(...headers)
   if (exchange.closes) list.push('Connection', 'close')
   exchange.response.writeHead(status, list)
   finish(exchange, text)
 }
 
 /** Whether what is left of the body cannot be read past, so that no request can follow it. */
-function mustClose({ request, declaredBytes, awaitsContinue, bodyLimitBytes }: Exchange): boolean {
-  if (request.complete) return false
+function mustClose(exchange: Exchange): boolean {
+  if (exchange.isWhole) return false
+  const { declaredBytes, awaitsContinue, bodyLimitBytes } = exchange
   return awaitsContinue || declaredBytes === null || declaredBytes > bodyLimitBytes
 }
 
@@ -104,15 +125,6 @@ function challengeOf(error: LatchkeyError): string | null {
   }
 }
 
-function contentHeaders(text: string): string[] {
-  return [
-    'Content-Type',
-    'application/json; charset=utf-8',
-    'Content-Length',
-    String(Buffer.byteLength(text)),
-  ]
-}
-
-function commonHeaders(requestId: string): string[] {
-  return ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store', 'X-Request-Id', requestId]
+function lengthOf(text: string): string {
+  return String(Buffer.byteLength(text))
 }

@@ -1,3 +1,4 @@
+import type { Soon } from '../../application/soon.ts'
 import { InvalidJson, PayloadTooLarge, UnsupportedMediaType } from './errors.ts'
 import { ClientGone, type Exchange } from './exchange.ts'
 
@@ -13,10 +14,10 @@ export async function readJson(exchange: Exchange): Promise<unknown> {
 }
 
 /** Reads past the body of a route that needs none, so that its size is known before anything is done. */
-export function dropBody(exchange: Exchange): Promise<void> | null {
+export function dropBody(exchange: Exchange): Soon<void> {
   checkDeclaredLength(exchange)
   // A body of a known length within the limit need not be waited for: the parser reads past it by itself.
-  return exchange.declaredBytes === null ? read(exchange, () => {}) : null
+  if (exchange.declaredBytes === null) return read(exchange, () => {})
 }
 
 function checkDeclaredLength({ declaredBytes, bodyLimitBytes }: Exchange): void {

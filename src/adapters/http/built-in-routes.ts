@@ -3,7 +3,9 @@ import type { Latchkey } from '../../application/latchkey.ts'
 import { isoTime, me } from '../../application/me.ts'
 import { emailProblem, trimmedEmail } from '../../domain/customer.ts'
 import { Unavailable } from '../../domain/errors.ts'
+import type { OwnedToken } from '../../domain/login-token.ts'
 import { presentedPasswordProblem } from '../../domain/password.ts'
+import { keptFor } from './kept-answer.ts'
 import { probe, type Route, route } from './route.ts'
 
 /** Text that a rule of the domain may refuse with a sentence of its own. */
@@ -25,8 +27,16 @@ const credentials = v.object({
 /** The routes that every service has: login, me, logout and status. */
 export function builtInRoutes(
   latchkey: Latchkey,
-  { version }: { readonly version: string },
+  {
+    version,
+    keepsAnswers,
+  }: {
+    readonly version: string
+    /** Whether validations are kept, so that an answer made from one is asked for again. */
+    readonly keepsAnswers: boolean
+  },
 ): readonly Route[] {
+  const profile = (caller: OwnedToken) => ({ ...me(caller) })
   return [
     route('POST /login', {
       auth: 'none',
@@ -36,7 +46,7 @@ export function builtInRoutes(
         return { token: secret, expires_at: token.expiresAtMs === null ? null : isoTime(token.expiresAtMs) }
       },
     }),
-    route('POST /me', { auth: 'customer', handle: (caller) => ({ ...me(caller) }) }),
+    route('POST /me', { auth: 'customer', handle: keepsAnswers ? keptFor(profile) : profile }),
     route('POST /logout', {
       auth: 'customer',
       handle: (caller) => latchkey.logout(caller, caller.patience),

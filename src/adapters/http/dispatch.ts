@@ -1,7 +1,9 @@
-import { authorise } from '../../application/authenticate.ts'
+import type { IncomingMessage } from 'node:http'
+import { authorise, type Caller } from '../../application/authenticate.ts'
 import type { Latchkey } from '../../application/latchkey.ts'
 import type { Patience } from '../../application/patience.ts'
 import type { Log } from '../../application/ports.ts'
+import { type Soon, whenThere } from '../../application/soon.ts'
 import { LatchkeyError, Unavailable } from '../../domain/errors.ts'
 import { sendFailure, sendSuccess } from './answer.ts'
 import { dropBody, readJson } from './body.ts'
@@ -13,52 +15,72 @@ import type { AnswerFields, Route } from './route.ts'
 import type { Router } from './router.ts'
 import { validated } from './validation.ts'
 
-/** Takes one request through every step to its answer; never rejects. */
-export type Dispatch = (exchange: Exchange) => Promise<void>
+/** Who calls: a customer, a service, or nobody known. */
+type AnyCaller = Partial<Caller> & { readonly service?: string }
 
-/** The steps of a request in their order; none goes back. */
+const NOBODY: AnyCaller = {}
+
+/** Takes one request through every step to its answer; never throws. */
+export type Dispatch = (exchange: Exchange) => void
+
+/** The steps of a request in their order; none goes back, and none waits for what is there already. */
 export function makeDispatch(router: Router, latchkey: Latchkey, log: Log): Dispatch {
-  return async function dispatch(exchange) {
+  return function dispatch(exchange) {
     try {
-      const { request } = exchange
-      const refused = refusedByGate(request)
-      if (refused !== null) throw refused
-      const match = router(request.method ?? '', request.url ?? '')
-      if (match.kind === 'options') {
-        sendSuccess(exchange, 204, undefined, ['Allow', match.allow])
-        return
-      }
-      const { route } = match
-      exchange.route = route.path
-      exchange.bodyLimitBytes = route.bodyLimitBytes ?? exchange.bodyLimitBytes
-
-      const patience = latchkey.patience()
-      const caller = await authenticated(route, exchange, patience)
-      const context = {
-        ...caller,
-        ...(await input(route, exchange, match.params)),
-        requestId: exchange.requestId,
-        headers: request.headers,
-        patience,
-      }
-      const fields = await route.handle(context as never)
-      sendSuccess(exchange, route.status, fields)
+      const answering = answer(exchange)
+      if (answering instanceof Promise) answering.catch((error: unknown) => fail(exchange, error))
     } catch (error) {
       fail(exchange, error)
     }
   }
 
-  async function authenticated(route: Route, { request }: Exchange, patience: Patience): Promise<object> {
+  function answer(exchange: Exchange): Soon<void> {
+    const { request } = exchange
+    const refused = refusedByGate(request)
+    if (refused !== null) throw refused
+    const match = router(request.method ?? '', request.url ?? '')
+    if (match.kind === 'options') return sendSuccess(exchange, 204, undefined, ['Allow', match.allow])
+    const { route, params } = match
+    exchange.route = route.path
+    if (route.bodyLimitBytes !== null) exchange.bodyLimitBytes = route.bodyLimitBytes
+
+    const patience = latchkey.patience()
+    return whenThere(admitted(route, request, patience), (caller) =>
+      whenThere(input(route, exchange, params), ({ body, query, params }) => {
+        const { customer, token, digest, service } = caller
+        const { requestId } = exchange
+        const { headers } = request
+        // Written out: spreading costs more than all other steps together.
+        const context = {
+          customer,
+          token,
+          digest,
+          service,
+          body,
+          query,
+          params,
+          requestId,
+          headers,
+          patience,
+        }
+        return whenThere(route.handle(context as never), (fields) =>
+          sendSuccess(exchange, route.status, fields),
+        )
+      }),
+    )
+  }
+
+  function admitted(route: Route, { headers }: IncomingMessage, patience: Patience): Soon<AnyCaller> {
     switch (route.auth) {
-      case 'customer': {
-        const caller = await latchkey.authenticate(bearerToken(request.headers.authorization), patience)
-        authorise(caller, route.abilities)
-        return caller
-      }
+      case 'customer':
+        return whenThere(latchkey.authenticate(bearerToken(headers.authorization), patience), (caller) => {
+          authorise(caller, route.abilities)
+          return caller
+        })
       case 'service':
-        return { service: latchkey.verifyServiceToken(serviceToken(request.headers.authorization)) }
+        return { service: latchkey.verifyServiceToken(serviceToken(headers.authorization)) }
       case 'none':
-        return {}
+        return NOBODY
     }
   }
 
@@ -100,17 +122,17 @@ function serviceToken(authorization: string | undefined): string | null {
   }
 }
 
-async function input(
+function input(
   route: Route,
   exchange: Exchange,
   params: Readonly<Record<string, string>>,
-): Promise<{ body: unknown; query: unknown; params: unknown }> {
-  const body = route.body === null ? await dropBody(exchange) : await readJson(exchange)
-  return {
+): Soon<{ body: unknown; query: unknown; params: unknown }> {
+  const read = route.body === null ? dropBody(exchange) : readJson(exchange)
+  return whenThere(read, (body) => ({
     body: route.body === null ? undefined : validated(route.body, body, 'body'),
     query: route.query === null ? {} : validated(route.query, queryOf(exchange), 'query'),
     params: route.params === null ? params : validated(route.params, params, 'params'),
-  }
+  }))
 }
 
 function queryOf({ request }: Exchange): AnswerFields {

@@ -50,7 +50,13 @@ export class Exchange {
   get declaredBytes(): number | null {
     const { headers } = this.request
     if (headers['transfer-encoding'] !== undefined) return null
-    return Number(headers['content-length'] ?? 0)
+    const length = headers['content-length']
+    return length === undefined ? 0 : Number(length)
+  }
+
+  /** Whether all of the request is there: the parser tells of the end a moment after the head, also without a body. */
+  get isWhole(): boolean {
+    return this.request.complete || this.declaredBytes === 0
   }
 }
 

@@ -11,7 +11,11 @@ const LINGER_BYTES = 32 * 1024 * 1024
  */
 export function finish(exchange: Exchange, text: string | null): void {
   const { request, response, closes, bodyFailure } = exchange
-  if (!closes || request.complete || request.destroyed || bodyFailure !== null) {
+  if (exchange.isWhole) {
+    response.end(text ?? undefined)
+    return
+  }
+  if (!closes || request.destroyed || bodyFailure !== null) {
     response.end(text ?? undefined)
     request.resume()
     return

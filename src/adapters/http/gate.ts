@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { ExpectationFailed, HeadersTooLarge, type HttpError, InvalidRequest } from './errors.ts'
 
 const MAX_HEADER_LINES = 100
+const HOST_NAME = 'host'
+const AUTHORIZATION_NAME = 'authorization'
 
 /** uri-host [ ":" port ] of RFC 9110, section 7.2: a registered name, an IPv4 address or a bracketed literal. */
 const HOST = /^(\[[0-9A-Fa-fv:.]+\]|([A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(:\d{0,5})?$/
@@ -17,9 +19,12 @@ export function refusedByGate(request: IncomingMessage): HttpError | null {
   let hosts = 0
   let authorizations = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = (rawHeaders[i] as string).toLowerCase()
-    if (name === 'host') hosts++
-    else if (name === 'authorization') authorizations++
+    const name = rawHeaders[i] as string
+    if (name.length === HOST_NAME.length) {
+      if (name.toLowerCase() === HOST_NAME) hosts++
+    } else if (name.length === AUTHORIZATION_NAME.length) {
+      if (name.toLowerCase() === AUTHORIZATION_NAME) authorizations++
+    }
   }
   // Of two lines node would keep the first, and a proxy in front of it perhaps the second.
   if (authorizations > 1) return malformed()

@@ -1,7 +1,9 @@
 import type * as v from 'valibot'
 import type { Caller } from '../../application/authenticate.ts'
 import type { Patience } from '../../application/patience.ts'
+import type { Soon } from '../../application/soon.ts'
 import { isAbility } from '../../domain/abilities.ts'
+import type { KeptAnswer } from './kept-answer.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -60,7 +62,7 @@ interface Declaration<Pattern extends string, A extends Auth, B, Q, P> {
         readonly params: Output<P, PathParams<Pattern>>
       },
     // biome-ignore lint/suspicious/noConfusingVoidType: a handler that answers nothing returns nothing
-  ): AnswerFields | void | Promise<AnswerFields | void>
+  ): Soon<AnswerFields | KeptAnswer | void>
 }
 
 /** A route as the router and the dispatch read it. */
@@ -76,7 +78,7 @@ export interface Route {
   readonly body: Schema | null
   readonly bodyLimitBytes: number | null
   readonly status: number
-  readonly handle: (context: never) => AnswerFields | undefined | Promise<AnswerFields | undefined>
+  readonly handle: (context: never) => Soon<AnswerFields | KeptAnswer | undefined>
 }
 
 /** A mistake in a declaration, as one sentence; it stops the start. */

@@ -83,7 +83,7 @@ export async function startServer(
       headers: cors(request),
     })
     exchange.closes = draining
-    if (connections.begin(exchange)) void dispatch(exchange)
+    if (connections.begin(exchange)) dispatch(exchange)
   }
 
   async function drain({ delayMs, deadlineMs }: { delayMs: number; deadlineMs: number }): Promise<void> {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { TokenSecrets } from '../../application/ports.ts'
 
@@ -27,7 +27,7 @@ export function tokenSecrets({ prefix }: { readonly prefix: string }): TokenSecr
 }
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text, 'hex')
 }
 
 function randomText(): string {

@@ -1,14 +1,20 @@
 import type { LoginTokens } from '../../application/ports.ts'
-import type { LoginToken } from '../../domain/login-token.ts'
+import type { LoginToken, OwnedToken } from '../../domain/login-token.ts'
+import { gathered } from './gathered.ts'
 import type { DatabasePool } from './pool.ts'
 import { bytesOf, CUSTOMER_COLUMNS, customerOf, dateOf, LOGIN_TOKEN_COLUMNS, loginTokenOf } from './rows.ts'
+import type { Row } from './session.ts'
 
-const FIND_BY_DIGEST = {
-  name: 'find_token_by_digest',
+/** So many that the server's work on one statement overlaps with this process's on the next. */
+const MOST_DIGESTS = 32
+
+const FIND_BY_DIGESTS = {
+  name: 'find_tokens_by_digests',
   text: `
-    select ${LOGIN_TOKEN_COLUMNS}, ${CUSTOMER_COLUMNS}
-      from login_tokens join customers on customers.id = login_tokens.customer_id
-     where login_tokens.token_hash = $1`,
+    select asked.n::int, ${LOGIN_TOKEN_COLUMNS}, ${CUSTOMER_COLUMNS}
+      from unnest($1::bytea[]) with ordinality as asked (token_hash, n)
+      join login_tokens on login_tokens.token_hash = asked.token_hash
+      join customers on customers.id = login_tokens.customer_id`,
 }
 
 const LIST_OF = {
@@ -58,13 +64,14 @@ const REVOKE = {
 /** Tokens in the table `login_tokens`. */
 export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
   return {
-    findByDigest: (digest, waitMs) =>
-      pool.run(waitMs, async (session) => {
-        const [row] = (await session.query(FIND_BY_DIGEST, [bytesOf(digest)])).rows
-        return row === undefined
-          ? null
-          : Object.freeze({ token: loginTokenOf(row), customer: customerOf(row) })
-      }),
+    findByDigest: gathered(
+      (digests, waitMs) =>
+        pool.run(waitMs, async (session) => {
+          const { rows } = await session.query(FIND_BY_DIGESTS, [digests.map(bytesOf)])
+          return new Map(rows.map((row) => [digests[(row.n as number) - 1] ?? '', () => ownedTokenOf(row)]))
+        }),
+      MOST_DIGESTS,
+    ),
 
     listOf: (customerId, waitMs) =>
       pool.run(waitMs, async (session) => {
@@ -91,6 +98,10 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
     revoke: ({ id }, atMs, waitMs) =>
       pool.run(waitMs, async (session) => (await session.query(REVOKE, [id, dateOf(atMs)])).count === 1),
   }
+}
+
+function ownedTokenOf(row: Row): OwnedToken {
+  return Object.freeze({ token: loginTokenOf(row), customer: customerOf(row) })
 }
 
 function valuesOf(token: LoginToken, digest: string): readonly unknown[] {

@@ -6,12 +6,18 @@ import type { Row } from './session.ts'
 /** The columns that `customerOf` reads, of a table or alias `customers`. */
 export const CUSTOMER_COLUMNS = `
   customers.id as customer_id, customers.email, customers.name as customer_name,
-  customers.created_at as customer_created_at, customers.disabled_at`
+  ${epochMs('customers.created_at')} as customer_created_at, ${epochMs('customers.disabled_at')} as disabled_at`
 
 /** The columns that `loginTokenOf` reads, of a table or alias `login_tokens`. */
 export const LOGIN_TOKEN_COLUMNS = `
   login_tokens.id as token_id, login_tokens.customer_id, login_tokens.name as token_name, login_tokens.abilities,
-  login_tokens.created_at as token_created_at, login_tokens.expires_at, login_tokens.revoked_at`
+  ${epochMs('login_tokens.created_at')} as token_created_at, ${epochMs('login_tokens.expires_at')} as expires_at,
+  ${epochMs('login_tokens.revoked_at')} as revoked_at`
+
+/** A time as a number: the driver would make a Date of it, which costs more than the rest of the row. */
+function epochMs(column: string): string {
+  return `date_part('epoch', ${column}) * 1000`
+}
 
 /** A customer from a row with the customer's columns. */
 export function customerOf(row: Row): Customer {
@@ -55,6 +61,7 @@ export function bytesOf(digest: string): Buffer {
 }
 
 const LATEST_MS = 8.64e15
+const ROUNDING_MS = 0.0005
 
 // `infinity` is what an operator writes by hand for "never".
 function expiryMs(value: unknown): number | null {
@@ -66,10 +73,11 @@ function optionalTimeMs(value: unknown): number | null {
   return value === null ? null : timeMs(value)
 }
 
-// PostgreSQL has times that a Date cannot hold, infinity first of all: they become the latest and the earliest.
+// PostgreSQL has times that a Date cannot hold, infinity first of all: they become the latest and the earliest. It
+// counts in microseconds, of which the fraction of a number of this size is a little off.
 function timeMs(value: unknown): number {
-  const atMs = Number(value)
-  return Number.isNaN(atMs) ? LATEST_MS : Math.max(-LATEST_MS, Math.min(LATEST_MS, atMs))
+  const atMs = Math.floor((value as number) + ROUNDING_MS)
+  return Math.max(-LATEST_MS, Math.min(LATEST_MS, atMs))
 }
 
 // Whatever is not a list of words grants nothing.

@@ -144,7 +144,7 @@ describe('A look-up', () => {
     const joined = [find(), find()]
     const failure = new Unavailable()
     reads[0]?.reject(failure)
-    for (const answer of joined) await assert.rejects(answer, failure)
+    for (const answer of joined) await assert.rejects(Promise.resolve(answer), failure)
     const answer = owned()
     const again = find()
     assert.equal(reads.length, 2)
@@ -158,7 +158,7 @@ describe('A look-up', () => {
     await invalidations.announce(OF_DIGEST)
     const second = find()
     reads[0]?.reject(new Unavailable())
-    await assert.rejects(first)
+    await assert.rejects(Promise.resolve(first))
     const joining = find()
     assert.equal(reads.length, 2)
     reads[1]?.resolve(owned())

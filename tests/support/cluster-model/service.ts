@@ -37,7 +37,7 @@ export function serviceOf(
     ...tokens,
     findByDigest(digest, waitMs) {
       service.hasAsked = true
-      return call(machine, () => tokens.findByDigest(digest, waitMs))
+      return call(machine, () => Promise.resolve(tokens.findByDigest(digest, waitMs)))
     },
     replace: (login, waitMs) =>
       call(machine, () => {

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { gathered } from '../../../src/adapters/postgres/gathered.ts'
+import { Unavailable } from '../../../src/domain/errors.ts'
+import { type Deferred, deferred } from '../../support/fakes.ts'
+
+type Found = ReadonlyMap<string, () => string>
+
+const found = (...keys: readonly string[]): Found => new Map(keys.map((key) => [key, () => `${key}!`]))
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('gathered look-ups', () => {
+  function gathering(most: number) {
+    const sent: (Deferred<Found> & { readonly keys: readonly string[]; readonly waitMs: number })[] = []
+    const find = gathered<string>((keys, waitMs) => {
+      const batch = { ...deferred<Found>(), keys, waitMs }
+      sent.push(batch)
+      return batch.promise
+    }, most)
+    return { find, sent }
+  }
+
+  it('of one turn of the loop are sent together, and each has its own answer', async () => {
+    const { find, sent } = gathering(10)
+    const answers = [find('a', 100), find('b', 100), find('a', 100)]
+    await turn()
+    assert.deepEqual(
+      sent.map(({ keys, waitMs }) => ({ keys, waitMs })),
+      [{ keys: ['a', 'b', 'a'], waitMs: 100 }],
+    )
+    sent[0]?.resolve(found('a'))
+    assert.deepEqual(await Promise.all(answers), ['a!', null, 'a!'])
+  })
+
+  it('wait for nobody: what comes in the next turn is sent while the first is under way', async () => {
+    const { find, sent } = gathering(10)
+    const answers = [find('a', 100)]
+    await turn()
+    answers.push(find('b', 100))
+    await turn()
+    assert.deepEqual(
+      sent.map(({ keys }) => keys),
+      [['a'], ['b']],
+    )
+    for (const batch of sent) batch.resolve(found('a', 'b'))
+    assert.deepEqual(await Promise.all(answers), ['a!', 'b!'])
+  })
+
+  it('are no more than so many at a time', async () => {
+    const { find, sent } = gathering(2)
+    const answers = ['a', 'b', 'c', 'd', 'e'].map((key) => find(key, 100))
+    await turn()
+    assert.deepEqual(
+      sent.map(({ keys }) => keys),
+      [['a', 'b'], ['c', 'd'], ['e']],
+    )
+    for (const batch of sent) batch.resolve(found('a', 'b', 'c', 'd', 'e'))
+    assert.equal((await Promise.all(answers)).join(), 'a!,b!,c!,d!,e!')
+  })
+
+  it('are sent with the patience that was asked for, never another’s', async () => {
+    const { find, sent } = gathering(10)
+    const answers = [find('a', 100), find('b', 100), find('c', 7)]
+    await turn()
+    assert.deepEqual(
+      sent.map(({ keys, waitMs }) => [keys.join(), waitMs]),
+      [
+        ['a,b', 100],
+        ['c', 7],
+      ],
+    )
+    for (const batch of sent) batch.resolve(found())
+    await Promise.all(answers)
+  })
+
+  it('that fail, fail for those that went along and for nobody else', async () => {
+    const { find, sent } = gathering(2)
+    const [first, second, third] = [find('a', 100), find('b', 100), find('c', 100)]
+    await turn()
+    sent[0]?.reject(new Unavailable())
+    sent[1]?.resolve(found('c'))
+    await assert.rejects(first, Unavailable)
+    await assert.rejects(second, Unavailable)
+    assert.equal(await third, 'c!')
+  })
+
+  it('of which one cannot be read answer the others', async () => {
+    const { find, sent } = gathering(10)
+    const [broken, whole] = [find('a', 100), find('b', 100)]
+    await turn()
+    const unreadable = () => {
+      throw new TypeError('not a row')
+    }
+    sent[0]?.resolve(new Map([...found('b'), ['a', unreadable]]))
+    await assert.rejects(broken, TypeError)
+    assert.equal(await whole, 'b!')
+  })
+})
