@@ -19,7 +19,7 @@ import { isRefused, shown } from '../scene.ts'
 const CACHE = 'src/adapters/caching/login-tokens.ts'
 const ANNOUNCED = 'src/application/announced.ts'
 const INSTANCE = 'src/adapters/postgres/announcing/instance.ts'
-const LOOK_UP = 'from login_tokens join customers'
+const LOOK_UP = 'as asked (token_hash, n)'
 const HELD_MS = 500
 /** Where nobody listens. */
 const NOWHERE = 'postgres://nobody@127.0.0.1:1/nothing'
