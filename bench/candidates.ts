@@ -56,7 +56,7 @@ export function buildProduct({ folder }: Bench): string {
 }
 
 /** Starts a candidate and waits until it serves. What it prints goes to a file: reading it would be work, too. */
-export async function startCandidate(candidate: Candidate, folder: string): Promise<Served> {
+async function startCandidate(candidate: Candidate, folder: string): Promise<Served> {
   const { name, program, env = {}, isBound = false } = candidate
   const [command = '', ...args] = boundTo(isBound ? SERVER_CPU : undefined, [process.execPath, ...program])
   const file = join(folder, `${randomUUID()}.log`)

@@ -27,7 +27,7 @@ export interface Answered {
 }
 
 /** Which program makes the load: wrk where it is installed, else autocannon. */
-export const loadProgram = spawnSync('wrk', ['-v']).error === undefined ? 'wrk' : 'autocannon'
+const loadProgram = spawnSync('wrk', ['-v']).error === undefined ? 'wrk' : 'autocannon'
 
 const hasTaskset = spawnSync('taskset', ['--version']).error === undefined
 
@@ -58,6 +58,7 @@ async function byWrk(options: Load, length: number): Promise<Answered> {
   const result = /^RESULT (.*)$/m.exec(output)?.[1]
   if (result === undefined) throw new Error(`wrk says nothing of its result: ${output}`)
   const { requests, bytes, microseconds, p50, p99, failed } = JSON.parse(result)
+  if (requests === 0) throw new Error(`${url} answered nothing.`)
   const refused = status < 400 ? failed : failed - requests
   if (refused !== 0) throw new Error(`${refused} of ${requests} answers of ${url} were wrong or missing.`)
   // Every answer is as long as the one that was looked at; some may not have come whole when the time was over.

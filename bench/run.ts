@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openTestServer } from '../tests/support/test-server.ts'
 import type { Bench, Part } from './part.ts'
+import { growth } from './parts/growth.ts'
 import { me } from './parts/me.ts'
 import { miss } from './parts/miss.ts'
+import { peers } from './parts/peers.ts'
 import { revocations } from './parts/revocations.ts'
 import { keepResults, printFindings } from './report.ts'
 
-const PARTS: readonly Part[] = [me, miss, revocations]
+const PARTS: readonly Part[] = [me, miss, peers, growth, revocations]
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },

@@ -13,31 +13,66 @@ interface Locked {
 }
 
 const root = join(import.meta.dirname, '..')
+/** The package, and what the benchmark compares it with, in a tree of its own. */
+const trees = ['', 'bench/']
 const kinds = ['dependencies', 'devDependencies', 'optionalDependencies'] as const
 const manifest = JSON.parse(read('package.json'))
-const lockText = read('package-lock.json')
-const lock: { readonly packages: Readonly<Record<string, Locked>> } = JSON.parse(lockText)
-const declared: readonly [name: string, version: string][] = kinds.flatMap((kind) =>
-  Object.entries<string>(manifest[kind] ?? {}),
-)
+
+for (const tree of trees) {
+  const { name, ...declaring } = JSON.parse(read(`${tree}package.json`))
+  const lockText = read(`${tree}package-lock.json`)
+  const lock: { readonly packages: Readonly<Record<string, Locked>> } = JSON.parse(lockText)
+  const declared: readonly [name: string, version: string][] = kinds.flatMap((kind) =>
+    Object.entries<string>(declaring[kind] ?? {}),
+  )
+
+  describe(`The dependencies of ${name}`, () => {
+    test('are pinned to one exact version', () => {
+      assert.ok(declared.length > 0)
+      assert.deepEqual(
+        declared.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)),
+        [],
+      )
+    })
+
+    test('are declared once', () => {
+      const names = declared.map(([name]) => name)
+      assert.deepEqual(
+        names.filter((name, at) => names.indexOf(name) !== at),
+        [],
+      )
+    })
+
+    test('are locked as they are declared', () => {
+      const own = lock.packages['']
+      const locked = { ...own?.dependencies, ...own?.devDependencies, ...own?.optionalDependencies }
+      assert.deepEqual(locked, Object.fromEntries(declared))
+      for (const [name, version] of declared) {
+        assert.equal(lock.packages[`node_modules/${name}`]?.version, version, name)
+      }
+    })
+
+    test('come from wherever npm is set to look: the lock names no address', () => {
+      const entries = Object.entries(lock.packages)
+      assert.deepEqual(
+        entries.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path),
+        [],
+      )
+      assert.doesNotMatch(lockText, /"resolved"|https?:[/][/]registry/)
+    })
+
+    test('have a checksum each', () => {
+      const entries = Object.entries(lock.packages).filter(([path]) => path !== '')
+      assert.ok(entries.length > 0)
+      assert.deepEqual(
+        entries.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path),
+        [],
+      )
+    })
+  })
+}
 
 describe('The package', () => {
-  test('pins every dependency to one exact version', () => {
-    assert.ok(declared.length > 0)
-    assert.deepEqual(
-      declared.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)),
-      [],
-    )
-  })
-
-  test('declares each dependency once', () => {
-    const names = declared.map(([name]) => name)
-    assert.deepEqual(
-      names.filter((name, at) => names.indexOf(name) !== at),
-      [],
-    )
-  })
-
   test('runs on Node 20.19 and newer', () => assert.equal(manifest.engines.node, '>=20.19.0'))
 
   test('is an ES module that is not published by accident', () => {
@@ -55,40 +90,11 @@ describe('The package', () => {
   })
 })
 
-describe('The lock', () => {
-  test('holds what the manifest declares', () => {
-    const own = lock.packages['']
-    const locked = { ...own?.dependencies, ...own?.devDependencies, ...own?.optionalDependencies }
-    assert.deepEqual(locked, Object.fromEntries(declared))
-    for (const [name, version] of declared) {
-      assert.equal(lock.packages[`node_modules/${name}`]?.version, version, name)
-    }
-  })
-
-  test('names no address: a package comes from wherever npm is set to look', () => {
-    const entries = Object.entries(lock.packages)
-    assert.deepEqual(
-      entries.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path),
-      [],
-    )
-    assert.doesNotMatch(lockText, /"resolved"|https?:[/][/]registry/)
-  })
-
-  test('has a checksum for every package', () => {
-    const entries = Object.entries(lock.packages).filter(([path]) => path !== '')
-    assert.ok(entries.length > 0)
-    assert.deepEqual(
-      entries.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path),
-      [],
-    )
-  })
-})
-
 describe('What stands in the checkout', () => {
   const papers = readdirSync(root).filter((name) => /\.md$|^\.env\.example$|^package\.json$/.test(name))
   const written = [
     ...papers,
-    ...['src', 'bin', 'sql', 'docs', 'tests'].flatMap((folder) => filesBelow(folder)),
+    ...['src', 'bin', 'sql', 'docs', 'tests', 'bench'].flatMap((folder) => filesBelow(folder)),
   ]
 
   test('says nothing about where and for which task it was written', () => {
@@ -111,7 +117,7 @@ describe('What stands in the checkout', () => {
 function filesBelow(folder: string): readonly string[] {
   try {
     return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() && !entry.parentPath.includes('node_modules'))
       .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
   } catch {
     return []

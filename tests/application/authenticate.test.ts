@@ -51,11 +51,14 @@ describe('Authentication', () => {
     await core.ports.customers.delete(deleted.id, 1000)
     const messages = new Set<string>()
     for (const presented of [revoked.secret, ofDisabled, ofDeleted, anUnknownSecret(), 'nonsense', '']) {
-      await assert.rejects(async () => core.authenticate(presented, core.patience()), (error: Error) => {
-        assert.ok(error instanceof InvalidToken)
-        messages.add(error.message)
-        return true
-      })
+      await assert.rejects(
+        async () => core.authenticate(presented, core.patience()),
+        (error: Error) => {
+          assert.ok(error instanceof InvalidToken)
+          messages.add(error.message)
+          return true
+        },
+      )
     }
     assert.equal(messages.size, 1)
   })

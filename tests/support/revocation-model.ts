@@ -139,7 +139,9 @@ async function play(
   const secrets = tokenSecrets({ prefix: 'lk' })
   const customers = memoryCustomers(store)
   const slowTokens = {
-    findByDigest: slow('read token', async (...of: Parameters<typeof inner.findByDigest>) => inner.findByDigest(...of)),
+    findByDigest: slow('read token', async (...of: Parameters<typeof inner.findByDigest>) =>
+      inner.findByDigest(...of),
+    ),
     listOf: inner.listOf,
     add: inner.add,
     replace: slow('replace', noting),

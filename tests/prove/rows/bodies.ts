@@ -38,7 +38,7 @@ export const bodyRows: readonly Row[] = [
       {
         name: 'the connection closes over unread bytes',
         file: 'src/adapters/http/finish.ts',
-        find: '!closes || request.complete',
+        find: '!closes || request.destroyed',
         replace: 'true',
       },
       {

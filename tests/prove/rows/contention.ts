@@ -18,8 +18,8 @@ export const contentionRows: readonly Row[] = [
       {
         name: 'a validation locks the row',
         file: 'src/adapters/postgres/login-tokens.ts',
-        find: 'where login_tokens.token_hash = $1',
-        replace: 'where login_tokens.token_hash = $1 for update of login_tokens',
+        find: 'join customers on customers.id = login_tokens.customer_id`',
+        replace: 'join customers on customers.id = login_tokens.customer_id for update of login_tokens`',
       },
       {
         name: 'nobody is told when to come again',

@@ -23,9 +23,9 @@ export const outageRows: readonly Row[] = [
       {
         name: 'a dead database is an unknown token',
         file: 'src/application/authenticate.ts',
-        find: 'const owned = await patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs))',
+        find: 'patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs))',
         replace:
-          'const owned = await patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs)).catch(() => null)',
+          'patience.wait(async (waitMs) => loginTokens.findByDigest(digest, waitMs)).catch(() => null)',
       },
     ],
     run: (trial) =>

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createTestDatabase } from '../../tests/support/database.ts'
+import { bare, buildProduct, type Candidate, LOAD_CPU, type Served, withServers } from '../candidates.ts'
+import { makeToken } from '../data.ts'
+import { type Bench, type Findings, type Goal, type Part, shownSpread, spreadOf } from '../part.ts'
+import { type Contestant, carry, perSecondOf, ratios } from '../rounds.ts'
+
+const BENCH = join(import.meta.dirname, '..')
+
+const PRODUCT = 'Latchkey'
+const LRU = 'Fastify, lru-cache'
+const FASTIFY = 'Fastify, PostgreSQL'
+const HONO = 'Hono, PostgreSQL'
+const EXPRESS = 'Express, passport-http-bearer, PostgreSQL'
+const BETTER_AUTH = 'better-auth, PostgreSQL'
+
+/** Those that answer from Latchkey's own tables. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  [LRU]: 'fastify-lru.js',
+  [FASTIFY]: 'fastify-postgres.js',
+  [HONO]: 'hono-postgres.js',
+  [EXPRESS]: 'express-passport.js',
+}
+
+/** What the same call costs in applications that are written by hand with what others use. */
+export const peers: Part = { id: 'peers', title: 'Beside others', run }
+
+async function run(bench: Bench): Promise<Findings> {
+  await installPeers(bench)
+  const database = await createTestDatabase()
+  const ofBetterAuth = await createTestDatabase({ migrated: false })
+  try {
+    const { secret } = await makeToken(database)
+    const candidate = (name: string, program: readonly string[], url = database.url): Candidate => ({
+      name,
+      program,
+      env: { PORT: '0', DATABASE_URL: url },
+      isBound: true,
+    })
+    const candidates = [
+      bare,
+      candidate(PRODUCT, [buildProduct(bench), 'serve']),
+      ...Object.entries(PROGRAMS).map(([name, file]) => candidate(name, [join(BENCH, 'peers', file)])),
+      candidate(BETTER_AUTH, [join(BENCH, 'peers/better-auth.js')], ofBetterAuth.url),
+    ]
+    const carried = await withServers(candidates, bench.folder, async (served) => {
+      const contestants = served.map((server) => contestantOf(server, secret, bench.quick ? 1 : 3))
+      await compareAnswers(contestants)
+      return carry(bench, contestants)
+    })
+    const times = (name: string) => ratios(carried, PRODUCT, name)
+    const goal = (id: string, aim: number, name: string): Goal => ({
+      id,
+      what: `requests a second, as a multiple of what ${name} carries`,
+      goal: `≥ ${aim}×`,
+      measured: shownSpread(times(name), aim < 10 ? 2 : 1),
+      isReached: spreadOf(times(name)).median >= aim,
+    })
+    return {
+      about: `Who am I, with one token, again and again, over 64 connections that are kept; the server and the load on a
+processor each, one server after another in every round. Latchkey runs with everything that is on by default. The
+others are as small as they can be, without logs, metrics or headers of their own (\`bench/peers\`), and give the same
+answer from the same tables; only better-auth has its own. ${versions()}.`,
+      tables: [
+        {
+          head: ['server', 'requests a second', 'of bare', 'Latchkey carries, times'],
+          rows: [...carried.keys()].map((name) => [
+            name,
+            shownSpread(perSecondOf(carried, name)),
+            shownSpread(ratios(carried, name, bare.name), 3),
+            name === PRODUCT ? '' : shownSpread(times(name), 2),
+          ]),
+        },
+      ],
+      goals: [
+        goal('P3', 1.2, LRU),
+        goal('P4', 3, FASTIFY),
+        goal('P4', 3, HONO),
+        goal('P4', 11, EXPRESS),
+        goal('P4', 60, BETTER_AUTH),
+      ],
+    }
+  } finally {
+    await database.drop()
+    await ofBetterAuth.drop()
+  }
+}
+
+/** They have a manifest of their own, so that nobody else has to install them. */
+async function installPeers({ progress }: Bench): Promise<void> {
+  // Written when everything else is there.
+  if (existsSync(join(BENCH, 'node_modules/.package-lock.json'))) return
+  progress('installing what stands beside Latchkey: npm ci --prefix bench')
+  const options = ['--ignore-scripts', '--no-audit', '--no-fund']
+  await promisify(execFile)('npm', ['ci', '--prefix', BENCH, ...options])
+}
+
+/** better-auth tells its own request and token when it starts. */
+function contestantOf({ name, url, firstWords }: Served, secret: string, seconds: number): Contestant {
+  return {
+    name,
+    url,
+    connections: 64,
+    seconds,
+    ...(LOAD_CPU === undefined ? {} : { cpu: LOAD_CPU }),
+    ...(name === BETTER_AUTH
+      ? { request: wordOf(firstWords, 'request'), token: wordOf(firstWords, 'token') }
+      : { request: 'POST /api/me', token: secret }),
+  }
+}
+
+function wordOf(firstWords: string, key: string): string {
+  const word = new RegExp(`"${key}":"([^"]+)"`).exec(firstWords)?.[1]
+  assert(word, `No ${key} in: ${firstWords}`)
+  return word
+}
+
+/** Throws unless each does the work: nobody is compared with who answers something else. */
+async function compareAnswers(contestants: readonly Contestant[]): Promise<void> {
+  const answers = new Map<string, { readonly [key: string]: unknown }>()
+  for (const { name, url, request, token } of contestants) {
+    const [method = '', path = ''] = request.split(' ')
+    const response = await fetch(url + path, { method, headers: { Authorization: `Bearer ${token}` } })
+    assert.equal(response.status, 200, name)
+    answers.set(name, (await response.json()) as { readonly [key: string]: unknown })
+  }
+  for (const name of Object.keys(PROGRAMS)) assert.deepEqual(answers.get(name), answers.get(PRODUCT), name)
+  // It answers null with 200 to whom it does not know.
+  assert.ok(answers.get(BETTER_AUTH)?.session, BETTER_AUTH)
+}
+
+function versions(): string {
+  const { dependencies } = JSON.parse(readFileSync(join(BENCH, 'package.json'), 'utf8'))
+  return Object.entries(dependencies)
+    .filter(([name]) => !['autocannon', 'pg'].includes(name))
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ')
+}

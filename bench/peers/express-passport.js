@@ -1,0 +1,22 @@
+// Express with passport's bearer strategy, which asks PostgreSQL on each request.
+import express from 'express'
+import passport from 'passport'
+import { Strategy } from 'passport-http-bearer'
+import { digestOf, whoAmI } from './lookup.js'
+import { announce, host, port } from './serving.js'
+
+passport.use(
+  new Strategy((secret, done) => {
+    whoAmI(digestOf(secret)).then((me) => done(null, me ?? false), done)
+  }),
+)
+
+const app = express()
+app.disable('x-powered-by')
+app.disable('etag')
+
+app.post('/api/me', passport.authenticate('bearer', { session: false }), (request, response) => {
+  response.json(request.user)
+})
+
+const server = app.listen(port, host, () => announce(server))

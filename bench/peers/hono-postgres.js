@@ -1,0 +1,15 @@
+// Hono that asks PostgreSQL on each request.
+import { serve } from '@hono/node-server'
+import { Hono } from 'hono'
+import { digestOf, secretOf, whoAmI } from './lookup.js'
+import { announce, host, port } from './serving.js'
+
+const app = new Hono()
+
+app.post('/api/me', async (context) => {
+  const secret = secretOf(context.req.header('authorization'))
+  const me = secret === null ? null : await whoAmI(digestOf(secret))
+  return me === null ? context.json({ success: false }, 401) : context.json(me)
+})
+
+const server = serve({ fetch: app.fetch, hostname: host, port }, () => announce(server))

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { postgresCustomers } from '../../../src/adapters/postgres/customers.ts'
+import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens.ts'
+import type { DatabasePool } from '../../../src/adapters/postgres/pool.ts'
+import type { Session, Statement } from '../../../src/adapters/postgres/session.ts'
+import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
+import { login, namedToken, storedCustomer, WAIT_MS } from '../../support/stores.ts'
+
+/** What each statement reads by: the names of indexes, or `Seq Scan of …` for a table that is read whole. */
+type Reads = Map<string, readonly string[]>
+
+/** The part of a plan that is looked at. */
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly Plans?: readonly PlanNode[]
+}
+
+describe('the plans on tables that have grown', () => {
+  let stores: PostgresStores
+  before(async () => {
+    stores = await openPostgresStores()
+    const name = new URL(stores.database.url).pathname.slice(1)
+    // What a statement that was prepared long ago runs with; every connection of the pool is made after this.
+    await stores.database.sql(`alter database ${name} set plan_cache_mode = force_generic_plan`)
+    await stores.database.sql(`
+      with somebody as (
+        insert into customers (id, email, name, created_at)
+        select gen_random_uuid(), 'customer-' || n || '@example.com', 'Customer ' || n, now()
+          from generate_series(1, 3000) as n
+        returning id)
+      insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, revoked_at)
+      select gen_random_uuid(), id, 'login', sha256((id::text || n)::bytea), '{*}', now(),
+             case when n > 1 then now() end
+        from somebody, generate_series(1, 5) as n`)
+    await stores.database.sql('analyze customers, login_tokens')
+  })
+  after(() => stores.close())
+
+  it('read by an index whatever a request, a login or an operator asks of one customer', async () => {
+    const { pool, reads } = explaining(stores.pool)
+    const customers = postgresCustomers(pool)
+    const loginTokens = postgresLoginTokens(pool)
+    const customer = await storedCustomer(stores)
+    const explained = { ...stores, customers, loginTokens }
+    const { token, digest } = await login(explained, customer)
+    await namedToken(explained, customer)
+    await loginTokens.findByDigest(digest, WAIT_MS)
+    await loginTokens.listOf(customer.id, WAIT_MS)
+    await loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
+    await customers.findByEmail(customer.email, WAIT_MS)
+    await customers.setPasswordHash(customer.id, customer.passwordHash, Date.now(), WAIT_MS)
+    await customers.disable(customer.id, Date.now(), WAIT_MS)
+    await customers.enable(customer.id, WAIT_MS)
+    await customers.delete(customer.id, WAIT_MS)
+
+    assert.deepEqual(Object.fromEntries(reads), {
+      lock_customer: ['customers_pkey'],
+      revoke_earlier_login: ['login_tokens_one_login_key'],
+      insert_token: [],
+      add_token: ['customers_pkey'],
+      find_tokens_by_digests: ['customers_pkey', 'login_tokens_token_hash_key'],
+      list_tokens_of_customer: ['login_tokens_customer_id_idx'],
+      revoke_token: ['login_tokens_pkey'],
+      find_customer_by_email: ['customers_email_key'],
+      set_password_hash: ['customers_pkey'],
+      revoke_tokens_of_customer: ['login_tokens_customer_id_idx'],
+      disable_customer: ['customers_pkey'],
+      enable_customer: ['customers_pkey'],
+      delete_customer: ['customers_pkey'],
+    })
+  })
+
+  it('tell of a statement that has no index, and of one whose index is gone', async () => {
+    const { pool, reads } = explaining(stores.pool)
+    const byName = { name: 'find_customer_by_name', text: 'select id from customers where name = $1' }
+    await pool.run(WAIT_MS, (session) => session.query(byName, ['Customer 7']))
+    assert.deepEqual(reads.get('find_customer_by_name'), ['Seq Scan of customers'])
+
+    await stores.database.sql('drop index customers_email_key')
+    await postgresCustomers(pool).findByEmail('customer-7@example.com', WAIT_MS)
+    assert.deepEqual(reads.get('find_customer_by_email'), ['Seq Scan of customers'])
+  })
+})
+
+/** The pool, with each statement explained after it has run, as the connection keeps it prepared. */
+function explaining(pool: DatabasePool): { readonly pool: DatabasePool; readonly reads: Reads } {
+  const reads: Reads = new Map()
+  return {
+    reads,
+    pool: {
+      ...pool,
+      run: (waitMs, work) =>
+        pool.run(waitMs, (session) =>
+          work({
+            ...session,
+            async query(statement, values) {
+              const result = await session.query(statement, values)
+              reads.set(statement.name, readsOf(await planOf(session, statement, values.length)).toSorted())
+              return result
+            },
+          }),
+        ),
+    },
+  }
+}
+
+async function planOf(session: Session, { name }: Statement, parameters: number): Promise<PlanNode> {
+  // A plan that is made for its values finds out that none equals null, and reads nothing: only a generic one reads.
+  const values = Array(parameters).fill('null').join(', ')
+  const explain = { name: `explain_${name}`, text: `explain (format json) execute ${name} (${values})` }
+  const [row] = (await session.query(explain, [])).rows
+  const [explained] = (row?.['QUERY PLAN'] ?? []) as readonly { readonly Plan: PlanNode }[]
+  assert.ok(explained, `${name} has no plan`)
+  return explained.Plan
+}
+
+function readsOf(node: PlanNode): readonly string[] {
+  const { 'Node Type': type, 'Relation Name': table, 'Index Name': index, Plans: below = [] } = node
+  // The index of a bitmap is that of the node below.
+  const isWhole =
+    type.endsWith('Scan') && type !== 'Bitmap Heap Scan' && table !== undefined && index === undefined
+  return [
+    ...(index === undefined ? [] : [index]),
+    ...(isWhole ? [`${type} of ${table}`] : []),
+    ...below.flatMap(readsOf),
+  ]
+}
