@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openTestServer } from '../support/test-server.ts'
 import { withMutant } from './mutant-tree.ts'
+import { boundOf, type Found, keepResult } from './report.ts'
 import { type Mutant, type Outcome, type Row, type Size, trialsOf } from './row.ts'
 import { rowRunner } from './row-runner.ts'
 import { ROWS } from './rows.ts'
@@ -55,9 +56,9 @@ async function prove(row: Row): Promise<void> {
   const outcome = await runRow(row, size, ROOT)
   if (interrupted) return
   const { trials, failures, examples, notes, skipped } = outcome
-  const bound = failures === 0 && trials > 0 ? `${((3 / trials) * 100).toPrecision(2)} %` : '-'
-  const seconds = ((performance.now() - beganMs) / 1000).toFixed(1)
-  print(line(row.id, `${trialsOf(row, size)}`, `${trials}`, `${failures}`, bound, seconds, row.promise))
+  const seconds = (performance.now() - beganMs) / 1000
+  const cells = [`${trialsOf(row, size)}`, `${trials}`, `${failures}`, boundOf(outcome), seconds.toFixed(1)]
+  print(line(row.id, ...cells, row.promise))
   for (const note of notes) print(`        ${note}`)
   if (skipped !== undefined) print(`        SKIPPED: ${skipped}`)
   else if (failures > 0 || trials === 0) {
@@ -67,25 +68,27 @@ async function prove(row: Row): Promise<void> {
   if (values['no-mutants'] || skipped !== undefined) return
   // Two at a time: they mostly wait, and what they are measured by is found or not.
   const waiting = [...row.mutants]
+  const found: Found[] = []
   await Promise.all([findOutAll(), findOutAll()])
+  if (size === 'release' && !interrupted) await keepResult(ROWS, row, outcome, seconds, found, server.url)
 
   async function findOutAll(): Promise<void> {
     for (let mutant = waiting.shift(); mutant && !interrupted; mutant = waiting.shift())
-      await findOut(row, mutant)
+      found.push({ name: mutant.name, by: await findOut(row, mutant) })
   }
 }
 
-async function findOut(row: Row, mutant: Mutant): Promise<void> {
+/** Answers the first thing that told the mutant from the source, or null when it survived. */
+async function findOut(row: Row, mutant: Mutant): Promise<string | null> {
   const { failures, examples } = await withMutant(ROOT, mutant, (tree) => runRow(row, 'mutant', tree)).catch(
     (error: Error) => ({ failures: 0, examples: [error.message] }),
   )
-  if (interrupted) return
+  if (interrupted) return null
+  const example = examples[0]?.split('\n')[0]?.slice(0, 90) ?? ''
   if (failures === 0) wrong++
-  const seen =
-    failures === 0
-      ? 'SURVIVED'
-      : `found out by ${failures}, such as ${examples[0]?.split('\n')[0]?.slice(0, 90)}`
+  const seen = failures === 0 ? 'SURVIVED' : `found out by ${failures}, such as ${example}`
   print(`        mutant "${mutant.name}": ${seen}`)
+  return failures === 0 ? null : example
 }
 
 function runRow({ id }: Row, size: Size | 'mutant', tree: string): Promise<Outcome> {

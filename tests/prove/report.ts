@@ -1,0 +1,89 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { sqlOn } from '../support/database.ts'
+import type { Outcome, Row } from './row.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const RESULTS = join(ROOT, 'tests/prove/results.json')
+const DOCUMENT = join(ROOT, 'docs/proof.md')
+
+/** What came of a mutant: what told it from the source, or null when nothing did. */
+export interface Found {
+  readonly name: string
+  readonly by: string | null
+}
+
+/** What came of a row and its mutants, when it last ran at release size, and where. */
+interface Result extends Pick<Outcome, 'trials' | 'failures' | 'notes'> {
+  readonly seconds: number
+  readonly mutants: readonly Found[]
+  readonly where: string
+}
+
+/** Keeps what came of a row beside what came of the others, and writes the document anew from all of them. */
+export async function keepResult(
+  rows: readonly Row[],
+  { id }: Row,
+  { trials, failures, notes }: Outcome,
+  seconds: number,
+  mutants: readonly Found[],
+  serverUrl: string,
+): Promise<void> {
+  const results: Record<string, Result> = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
+  results[id] = { trials, failures, notes, seconds, mutants, where: await whereOf(serverUrl) }
+  writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`)
+  writeFileSync(DOCUMENT, documentOf(rows, results))
+}
+
+/** Below what share the fault is with 95 % confidence, after so many trials without one. */
+export function boundOf({ trials, failures }: Pick<Outcome, 'trials' | 'failures'>): string {
+  return failures === 0 && trials > 0 ? `${((3 / trials) * 100).toPrecision(2)} %` : '-'
+}
+
+async function whereOf(serverUrl: string): Promise<string> {
+  const [row] = await sqlOn<{ server_version: string }>(serverUrl, 'show server_version')
+  const version = row?.server_version.split(' ')[0]
+  return `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores, Node ${process.version.slice(1)}, PostgreSQL ${version}`
+}
+
+function documentOf(rows: readonly Row[], results: Readonly<Record<string, Result>>): string {
+  const known = rows.flatMap((row) => {
+    const result = results[row.id]
+    return result === undefined ? [] : [{ row, result }]
+  })
+  const mutants = known.flatMap(({ result }) => result.mutants)
+  const lines = known.map(
+    ({ row, result }) =>
+      `| ${row.id} | ${row.promise} | ${result.trials.toLocaleString('en-US')} | ${result.failures} | ${boundOf(result)} |`,
+  )
+  const details = known.map(
+    ({ row, result }) => `### ${row.id}
+
+${row.promise}.
+
+${[
+  `- ${result.trials.toLocaleString('en-US')} tried, ${result.failures} wrong, ${Math.round(result.seconds)} s; ${result.where}.`,
+  ...result.notes.map((note) => `- ${note}.`),
+  ...result.mutants.map(({ name, by }) => `- Mutant "${name}": ${by === null ? 'SURVIVED' : 'found out'}.`),
+].join('\n')}
+`,
+  )
+  return `# Proof
+
+What the service promises is tried here with real processes, sockets, signals and PostgreSQL servers, and held against
+mutants: changes of the source that take one guard away, each of which its row has to find out. Written by
+
+\`\`\`sh
+npm run prove -- --size release
+\`\`\`
+
+which takes hours; \`npm run prove\` ends in minutes, and \`-- --row G8\` tries one row. Zero wrong of n means that the fault
+is rarer than 3/n with 95 % confidence. ${mutants.filter(({ by }) => by !== null).length} of ${mutants.length} mutants were found out.
+
+| row | promise | tried | wrong | below (95 %) |
+| --- | --- | --- | --- | --- |
+${lines.join('\n')}
+
+${details.join('\n')}`
+}
