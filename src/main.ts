@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Operations } from './adapters/cli/operations.ts'
 import { runCli } from './adapters/cli/run-cli.ts'
 import { readProcessConfiguration } from './adapters/config/process-configuration.ts'
+import { isWorker } from './adapters/node-cluster/workers.ts'
 import { newServiceSecret } from './adapters/node-crypto/service-secrets.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -35,6 +36,7 @@ process.exitCode = await runCli(process.argv.slice(2), operations)
 
 function configured(): ReturnType<typeof readProcessConfiguration>['configuration'] {
   const { configuration, warnings } = readProcessConfiguration()
-  for (const warning of warnings) process.stderr.write(`latchkey: ${warning}\n`)
+  // The primary has said it already.
+  for (const warning of isWorker ? [] : warnings) process.stderr.write(`latchkey: ${warning}\n`)
   return configuration
 }

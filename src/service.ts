@@ -5,6 +5,7 @@ import { builtInRoutes, probeRoutes } from './adapters/http/built-in-routes.ts'
 import type { Route } from './adapters/http/route.ts'
 import { assertAddressIsFree, type RunningServer, startServer } from './adapters/http/server.ts'
 import { nodeCache } from './adapters/node-cache/cache.ts'
+import { isWorker } from './adapters/node-cluster/workers.ts'
 import { randomIds } from './adapters/node-crypto/ids.ts'
 import { serviceSecrets } from './adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from './adapters/node-crypto/token-secrets.ts'
@@ -46,8 +47,8 @@ export async function startService({
   version,
   routes,
 }: ServiceOptions): Promise<Service> {
-  // Before anything is made or started for it.
-  await assertAddressIsFree(configuration)
+  // Before anything is made or started for it. Workers share an address that their primary has looked at.
+  if (!isWorker) await assertAddressIsFree(configuration)
   const database = await openDatabase(configuration, 'service', log)
   const invalidations = openInvalidations(configuration, database, log)
   async function closeStores(): Promise<void> {

@@ -22,13 +22,11 @@ export function makeAuthenticate({ secrets, loginTokens, clock }: Ports): Authen
     const digest = secrets.digestOf(presented)
     if (digest === null) throw refusal
     const found = patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs))
-    return whenThere(found, (owned) => callerOf(owned, digest))
-  }
-
-  function callerOf(owned: OwnedToken | null, digest: Digest): Caller {
-    // Compared on every use, not only when it was read: a kept entry must not outlive the token.
-    if (owned === null || !authenticates(owned, clock.nowMs())) throw refusal
-    return { token: owned.token, customer: owned.customer, digest }
+    return whenThere(found, (owned) => {
+      // Compared on every use, not only when it was read: a kept entry must not outlive the token.
+      if (owned === null || !authenticates(owned, clock.nowMs())) throw refusal
+      return { token: owned.token, customer: owned.customer, digest }
+    })
   }
 }
 

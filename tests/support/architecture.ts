@@ -40,6 +40,7 @@ export const ROOMS: readonly Room[] = [
     computed: true,
   },
   { path: 'adapters/caching', rooms: core, packages: [], node: true },
+  { path: 'adapters/node-cluster', rooms: core, packages: [], node: true, process: true },
   { path: 'adapters/node-cache', rooms: core, packages: ['node-cache'], node: true },
   { path: 'adapters/bcrypt', rooms: core, packages: ['@node-rs/bcrypt'], node: true },
   { path: 'adapters/node-crypto', rooms: core, packages: [], node: true },

@@ -16,6 +16,8 @@ export interface Configuration {
   /** Null where the operator left the choice to the embedded PostgreSQL. */
   readonly dataDir: string | null
   readonly migrate: 'auto' | 'off'
+  /** Processes that serve; with one the program serves by itself. */
+  readonly workers: number
   readonly tokenPrefix: string
   /** Null for tokens that never expire. */
   readonly tokenTtlMs: number | null

@@ -36,6 +36,7 @@ export const SETTINGS = [
   setting('DATABASE_POOL_MAX', '10', 'connections per process'),
   setting('DATA_DIR', unset('./data'), 'embedded PostgreSQL and its password file', { example: './data' }),
   setting('MIGRATE', 'auto', '`auto`: on start, waiting its turn; `off`: refuse to start on an old schema'),
+  setting('WORKERS', '1', 'processes that share the address, each with its own cache and pool'),
   setting(
     'TOKEN_PREFIX',
     'lk',

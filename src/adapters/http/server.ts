@@ -106,11 +106,16 @@ export async function startServer(
   }
 }
 
-/** Rejects with node's error when the address cannot be bound, so that a start can end before it has done anything. */
-export async function assertAddressIsFree({ host, port }: { host: string; port: number }): Promise<void> {
+/**
+ * Answers the address that can be bound, such as `http://127.0.0.1:3000`, or rejects with node's error, so that a start
+ * can end before it has done anything.
+ */
+export async function assertAddressIsFree({ host, port }: { host: string; port: number }): Promise<string> {
   const probe = createServer()
   await listen(probe, { host, port })
+  const url = urlOf(probe.address() as AddressInfo)
   await new Promise((resolve) => probe.close(resolve))
+  return url
 }
 
 function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
