@@ -196,7 +196,20 @@ async function liveAs(customer: Customer, { members }: Cluster, isOver: () => bo
     }
     const logout = () => customer.logout(anyAwake(), token)
     const update = () => customer.update(token)
-    const way = anyOf([[logout], [login], [update], [logout, logout], [logout, login], [logout, update]])
+    const repeat = async () => {
+      await sleep(Math.random() * 100)
+      await logout()
+    }
+    const ways = [
+      [logout],
+      [login],
+      [update],
+      [logout, logout],
+      [logout, repeat],
+      [logout, login],
+      [update, logout],
+    ]
+    const way = anyOf<readonly (() => Promise<unknown>)[]>(ways)
     await Promise.all(way.map((revoke) => revoke()))
     for (const member of [...members, ...members]) validations.push(customer.validate(member, token))
     isRevoked = true
