@@ -136,6 +136,16 @@ const ROWS: readonly Row[] = [
     good: ['./data', '/var/lib/latchkey', 'my data'].map((text) => [text, text]),
     bad: [' ', 'a\0b'],
   },
+  {
+    name: 'WORKERS',
+    field: 'workers',
+    unset: 1,
+    good: [
+      ['1', 1],
+      ['1024', 1024],
+    ],
+    bad: ['0', '1025', '-1', '1.5', 'auto'],
+  },
   { name: 'MIGRATE', field: 'migrate', unset: 'auto', good: [['off', 'off']], bad: ['on', 'Auto', 'never'] },
   {
     name: 'TOKEN_PREFIX',
