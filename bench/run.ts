@@ -7,12 +7,14 @@ import { openTestServer } from '../tests/support/test-server.ts'
 import type { Bench, Part } from './part.ts'
 import { growth } from './parts/growth.ts'
 import { me } from './parts/me.ts'
+import { memory } from './parts/memory.ts'
 import { miss } from './parts/miss.ts'
 import { peers } from './parts/peers.ts'
 import { revocations } from './parts/revocations.ts'
+import { workers } from './parts/workers.ts'
 import { keepResults, printFindings } from './report.ts'
 
-const PARTS: readonly Part[] = [me, miss, peers, growth, revocations]
+const PARTS: readonly Part[] = [me, miss, peers, growth, memory, workers, revocations]
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },

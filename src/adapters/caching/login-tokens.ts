@@ -28,7 +28,8 @@ export function cachedLoginTokens(
   { ttlMs }: { readonly ttlMs: number },
 ): LoginTokens {
   const fills = new Map<Digest, Fill>()
-  const digestsOf = new Map<string, Set<Digest>>()
+  /** Almost everybody has one token. */
+  const digestsOf = new Map<string, Digest | Set<Digest>>()
   invalidations.subscribe(obey)
   cache.onRemoved(forgetOwner)
 
@@ -44,7 +45,8 @@ export function cachedLoginTokens(
 
   function beginFill(digest: Digest, waitMs: number): Fill {
     // Taken before reading: the entry's life counts from the oldest moment that it can speak of.
-    const untilMonotonicMs = clock.monotonicMs() + ttlMs
+    // Whole, which is half the size to keep.
+    const untilMonotonicMs = Math.floor(clock.monotonicMs() + ttlMs)
     const fill: Fill = {
       marked: false,
       reading: Promise.resolve(inner.findByDigest(digest, waitMs)).then(
@@ -77,15 +79,17 @@ export function cachedLoginTokens(
     Object.freeze(token)
     Object.freeze(customer)
     cache.set(digest, { owned: Object.freeze(owned), untilMonotonicMs }, leftMs)
-    const digests = digestsOf.get(customer.id)
-    if (digests === undefined) digestsOf.set(customer.id, new Set([digest]))
-    else digests.add(digest)
+    const others = digestsOf.get(customer.id)
+    if (others === undefined || others === digest) digestsOf.set(customer.id, digest)
+    else if (typeof others === 'string') digestsOf.set(customer.id, new Set([others, digest]))
+    else others.add(digest)
   }
 
   function forgetOwner(digest: Digest, { owned }: CachedToken): void {
     const digests = digestsOf.get(owned.customer.id)
-    digests?.delete(digest)
-    if (digests?.size === 0) digestsOf.delete(owned.customer.id)
+    if (typeof digests === 'object') digests.delete(digest)
+    if (digests === digest || (typeof digests === 'object' && digests.size === 0))
+      digestsOf.delete(owned.customer.id)
   }
 
   function obey(invalidation: Invalidation): void {
@@ -96,7 +100,7 @@ export function cachedLoginTokens(
       case 'customer':
         // Whose token a fill is reading is not known before it has read.
         for (const digest of fills.keys()) mark(digest)
-        for (const digest of [...(digestsOf.get(invalidation.customerId) ?? [])]) cache.delete(digest)
+        for (const digest of keptOf(invalidation.customerId)) cache.delete(digest)
         break
       case 'everything':
         for (const digest of fills.keys()) mark(digest)
@@ -104,6 +108,11 @@ export function cachedLoginTokens(
         digestsOf.clear()
         break
     }
+  }
+
+  function keptOf(customerId: string): readonly Digest[] {
+    const digests = digestsOf.get(customerId) ?? []
+    return typeof digests === 'string' ? [digests] : [...digests]
   }
 
   function forget(digest: Digest): void {

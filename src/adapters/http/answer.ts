@@ -19,10 +19,10 @@ export function sendSuccess(
   fields: AnswerFields | KeptAnswer | undefined,
   headers: HeaderList = NO_HEADERS,
 ): void {
-  if (status === 204) send(exchange, status, null, '0', headers)
+  if (status === 204) send(exchange, status, null, 0, headers)
   else {
-    const { text, length } = fields instanceof KeptAnswer ? fields : new KeptAnswer(fields)
-    send(exchange, status, text, length, headers)
+    const { text, bytes } = fields instanceof KeptAnswer ? fields : new KeptAnswer(fields)
+    send(exchange, status, text, bytes, headers)
   }
 }
 
@@ -30,7 +30,7 @@ export function sendSuccess(
 export function sendFailure(exchange: Exchange, error: LatchkeyError): void {
   if ((error as HttpError).closes === true) exchange.closes = true
   const { status, headers, text } = failureOf(error, exchange.requestId)
-  send(exchange, status, text, lengthOf(text), headers)
+  send(exchange, status, text, Buffer.byteLength(text), headers)
 }
 
 /** A failure as bytes for a connection whose request could not be read far enough to have a response. */
@@ -39,7 +39,7 @@ export function rawFailure(error: LatchkeyError, requestId: string): string {
   const list = [
     ...CONTENT_TYPE,
     'Content-Length',
-    lengthOf(text),
+    String(Buffer.byteLength(text)),
     ...COMMON,
     'X-Request-Id',
     requestId,
@@ -58,7 +58,7 @@ function send(
   exchange: Exchange,
   status: number,
   text: string | null,
-  length: string,
+  bytes: number,
   headers: HeaderList,
 ): void {
   if (exchange.answered) return
@@ -67,7 +67,7 @@ function send(
   const list =
     text === null
       ? [...COMMON, 'X-Request-Id', exchange.requestId]
-      : [...CONTENT_TYPE, 'Content-Length', length, ...COMMON, 'X-Request-Id', exchange.requestId]
+      : [...CONTENT_TYPE, 'Content-Length', String(bytes), ...COMMON, 'X-Request-Id', exchange.requestId]
   if (exchange.headers.length > 0) list.push(...exchange.headers)
   if (headers.length > 0) list.push(...headers)
   if (exchange.closes) list.push('Connection', 'close')
@@ -123,8 +123,4 @@ function challengeOf(error: LatchkeyError): string | null {
     default:
       return null
   }
-}
-
-function lengthOf(text: string): string {
-  return String(Buffer.byteLength(text))
 }

@@ -4,12 +4,14 @@ import type { AnswerFields } from './route.ts'
 /** The text of a success, made once and sent as often as it is answered. */
 export class KeptAnswer {
   readonly text: string
-  /** In bytes, as the header has it. */
-  readonly length: string
+  readonly bytes: number
+  /** Of whom it speaks, where it is kept. */
+  readonly customer: object | null
 
-  constructor(fields: AnswerFields | undefined) {
+  constructor(fields: AnswerFields | undefined, customer: object | null = null) {
     this.text = JSON.stringify({ success: true, ...fields })
-    this.length = String(Buffer.byteLength(this.text))
+    this.bytes = Buffer.byteLength(this.text)
+    this.customer = customer
   }
 }
 
@@ -18,14 +20,14 @@ export class KeptAnswer {
  * anybody keeps the two, which a cache of validations does: so it is made once for each of its entries.
  */
 export function keptFor(present: (caller: OwnedToken) => AnswerFields): (caller: OwnedToken) => KeptAnswer {
-  const kept = new WeakMap<object, { readonly customer: object; readonly answer: KeptAnswer }>()
+  const kept = new WeakMap<object, KeptAnswer>()
   return function handle(caller) {
     const { token, customer } = caller
     const found = kept.get(token)
     // A store may hand out the same token with a customer who has changed.
-    if (found?.customer === customer) return found.answer
-    const answer = new KeptAnswer(present(caller))
-    kept.set(token, { customer, answer })
+    if (found?.customer === customer) return found
+    const answer = new KeptAnswer(present(caller), customer)
+    kept.set(token, answer)
     return answer
   }
 }

@@ -1,12 +1,17 @@
 import NodeCache from 'node-cache'
 import type { Cache } from '../../application/ports.ts'
 
+const SWEEP_MS = 1000
+/** So many entries are dropped in less than a millisecond; then others have their turn. */
+const SLICE = 200
+
 /** A cache of at most `maxEntries`; when it is full the entry that came first makes room. */
 export function nodeCache<Value>({ maxEntries }: { readonly maxEntries: number }): Cache<Value> {
   // Its own limit throws, and its own sweep stops the loop for as long as it has keys.
   const entries = new NodeCache({ useClones: false, checkperiod: 0 })
   const order = new Set<string>()
   let removed: (key: string, value: Value) => void = () => {}
+  let isSweeping = false
   entries.on('del', (key: string, value: Value) => {
     order.delete(key)
     removed(key, value)
@@ -22,6 +27,7 @@ export function nodeCache<Value>({ maxEntries }: { readonly maxEntries: number }
       if (order.size >= maxEntries) entries.del(first(order))
       entries.set(key, value, ttlSeconds)
       order.add(key)
+      if (!isSweeping) sweepLater()
     },
     delete(key) {
       entries.del(key)
@@ -33,6 +39,22 @@ export function nodeCache<Value>({ maxEntries }: { readonly maxEntries: number }
     onRemoved(listener) {
       removed = listener
     },
+  }
+
+  /** What nobody asks for any more has to go, too: the oldest first, up to one that is still good. */
+  function sweep(): void {
+    let gone = 0
+    for (const key of order) {
+      if (entries.get(key) !== undefined || ++gone === SLICE) break
+    }
+    if (gone === SLICE) setImmediate(sweep)
+    else if (order.size > 0) sweepLater()
+    else isSweeping = false
+  }
+
+  function sweepLater(): void {
+    isSweeping = true
+    setTimeout(sweep, SWEEP_MS).unref()
   }
 }
 

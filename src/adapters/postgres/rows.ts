@@ -1,6 +1,6 @@
 import type { CustomerCredentials } from '../../application/ports.ts'
 import type { Customer } from '../../domain/customer.ts'
-import type { LoginToken } from '../../domain/login-token.ts'
+import { LOGIN_TOKEN_ABILITIES, LOGIN_TOKEN_NAME, type LoginToken } from '../../domain/login-token.ts'
 import type { Row } from './session.ts'
 
 /** The columns that `customerOf` reads, of a table or alias `customers`. */
@@ -40,7 +40,7 @@ export function loginTokenOf(row: Row): LoginToken {
   return Object.freeze({
     id: row.token_id as string,
     customerId: row.customer_id as string,
-    name: row.token_name as string,
+    name: row.token_name === LOGIN_TOKEN_NAME ? LOGIN_TOKEN_NAME : (row.token_name as string),
     abilities: wordsOf(row.abilities),
     createdAtMs: timeMs(row.token_created_at),
     expiresAtMs: expiryMs(row.expires_at),
@@ -83,5 +83,7 @@ function timeMs(value: unknown): number {
 // Whatever is not a list of words grants nothing.
 function wordsOf(value: unknown): readonly string[] {
   const words = Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
+  // What most tokens have, one for all of them: a cache keeps many.
+  if (words.length === 1 && words[0] === LOGIN_TOKEN_ABILITIES[0]) return LOGIN_TOKEN_ABILITIES
   return Object.freeze(words)
 }

@@ -10,12 +10,33 @@ cacheContract('node-cache', (maxEntries) => {
   return { cache: nodeCache({ maxEntries }), advance: (ms) => mock.timers.tick(ms) }
 })
 
-it('node-cache starts no timer: a sweep would stop the loop for as long as it has keys', (t) => {
-  const timeouts = t.mock.method(globalThis, 'setTimeout')
-  const intervals = t.mock.method(globalThis, 'setInterval')
-  const cache = nodeCache<object>({ maxEntries: 10 })
-  cache.set('a', {}, 60_000)
-  cache.clear()
-  cache.set('a', {}, 60_000)
-  assert.equal(timeouts.mock.callCount() + intervals.mock.callCount(), 0)
+it('node-cache drops what has expired though nobody asks, some at a time, and then rests', async () => {
+  mock.timers.enable({ apis: ['Date', 'setTimeout'], now: 1_700_000_000_000 })
+  const cache = nodeCache<object>({ maxEntries: 10_000 })
+  let removed = 0
+  cache.onRemoved(() => {
+    removed += 1
+  })
+  for (let i = 0; i < 1000; i += 1) cache.set(`short ${i}`, {}, 5000)
+  cache.set('long', {}, 20_000)
+  mock.timers.tick(4000)
+  assert.equal(removed, 0)
+  mock.timers.tick(2000)
+  assert.ok(removed > 0 && removed < 500, `${removed} were dropped in one turn`)
+  for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(removed, 1000)
+  assert.notEqual(cache.get('long'), undefined)
+  mock.timers.tick(20_000)
+  assert.equal(removed, 1001)
+
+  const timeouts = mock.method(globalThis, 'setTimeout')
+  mock.timers.tick(60_000)
+  assert.equal(timeouts.mock.callCount(), 0, 'an empty cache needs no timer')
+  timeouts.mock.restore()
+})
+
+it('node-cache keeps no process alive', () => {
+  const before = process.getActiveResourcesInfo().length
+  nodeCache<object>({ maxEntries: 10 }).set('a', {}, 60_000)
+  assert.equal(process.getActiveResourcesInfo().length, before)
 })

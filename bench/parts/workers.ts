@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { createTestDatabase } from '../../tests/support/database.ts'
+import { buildProduct, type Candidate, withServers } from '../candidates.ts'
+import { makeToken } from '../data.ts'
+import { type Bench, type Findings, type Part, shownSpread, spreadOf } from '../part.ts'
+import { carry, perSecondOf, ratios } from '../rounds.ts'
+
+const ONE = 'one process'
+const TWO = 'WORKERS=2'
+
+/** What more processes carry, and how soon one serves. */
+export const workers: Part = { id: 'workers', title: 'Workers, and the start', run }
+
+async function run(bench: Bench): Promise<Findings> {
+  const database = await createTestDatabase()
+  try {
+    const { secret } = await makeToken(database)
+    const candidate = (name: string, env: Record<string, string>): Candidate => ({
+      name,
+      program: [buildProduct(bench), 'serve'],
+      env: { PORT: '0', DATABASE_URL: database.url, ...env },
+    })
+    const candidates = [candidate(ONE, {}), candidate(TWO, { WORKERS: '2' })]
+    const carried = await withServers(candidates, bench.folder, (served) =>
+      carry(
+        bench,
+        served.map(({ name, url }) => ({
+          name,
+          url,
+          request: 'POST /api/me',
+          token: secret,
+          connections: 64,
+          seconds: bench.quick ? 2 : 4,
+        })),
+      ),
+    )
+    const gains = ratios(carried, TWO, ONE)
+    const startsMs = await measureStarts(bench)
+    return {
+      about: `\`POST /api/me\` with one kept token over 64 connections, nobody bound to a processor. The load runs on this
+machine, too, which has ${availableParallelism()} processors: what it takes is not there for the workers. The start is
+that of the compiled program on an embedded database that is there already, up to its first answer.`,
+      tables: [
+        {
+          head: ['processes', 'requests a second'],
+          rows: [ONE, TWO].map((name) => [name, shownSpread(perSecondOf(carried, name))]),
+        },
+      ],
+      goals: [
+        {
+          id: 'P12',
+          what: 'two workers, of what one process carries',
+          goal: '≥ 1.8',
+          measured: shownSpread(gains, 2),
+          isReached: spreadOf(gains).median >= 1.8,
+        },
+        {
+          id: 'P13',
+          what: 'from the start to the first answer, ms',
+          goal: '≤ 1,500',
+          measured: shownSpread(startsMs),
+          isReached: spreadOf(startsMs).median <= 1500,
+        },
+      ],
+    }
+  } finally {
+    await database.drop()
+  }
+}
+
+/** The first start makes the database and does not count. */
+async function measureStarts(bench: Bench): Promise<readonly number[]> {
+  const folder = mkdtempSync(join(bench.folder, 'start-'))
+  const startsMs: number[] = []
+  const starts = bench.quick ? 3 : 8
+  for (let start = 0; start < starts; start++) {
+    bench.progress(`start ${start + 1} of ${starts}`)
+    startsMs.push(await startOnce(bench, folder))
+  }
+  return startsMs.slice(1)
+}
+
+async function startOnce(bench: Bench, folder: string): Promise<number> {
+  const beganMs = performance.now()
+  const child = spawn(process.execPath, [buildProduct(bench), 'serve'], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      NODE_ENV: 'production',
+      PORT: '0',
+      DATA_DIR: 'data',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  const url = await new Promise<string>((resolve, reject) => {
+    let output = ''
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      output += text
+      const address = /"address":"(http:[^"]+)"/.exec(output)?.[1]
+      if (address !== undefined) resolve(address)
+    })
+    child.once('close', () => reject(new Error(`It does not serve: ${output}`)))
+  })
+  await fetch(`${url}/readyz`)
+  const tookMs = performance.now() - beganMs
+  child.kill('SIGINT')
+  await ended
+  return tookMs
+}

@@ -1,0 +1,72 @@
+// What kept validations cost: given the folder of the compiled product and a number, prints the bytes of heap for as many
+// customers with their answers, and the longest stop of the event loop, in milliseconds, while all of them expire.
+import { createHash, randomUUID } from 'node:crypto'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const [dist, count] = process.argv.slice(2)
+const { cachedLoginTokens } = await import(`${dist}/adapters/caching/login-tokens.js`)
+const { nodeCache } = await import(`${dist}/adapters/node-cache/cache.js`)
+const { memoryInvalidations } = await import(`${dist}/adapters/memory/invalidations.js`)
+const { systemClock } = await import(`${dist}/adapters/system-clock/clock.js`)
+const { keptFor } = await import(`${dist}/adapters/http/kept-answer.js`)
+const { LOGIN_TOKEN_ABILITIES, LOGIN_TOKEN_NAME } = await import(`${dist}/domain/login-token.js`)
+const { me } = await import(`${dist}/application/me.js`)
+
+const TTL_MS = 8000
+const digestOf = (n) => createHash('sha256').update(String(n)).digest('hex')
+const present = keptFor((caller) => ({ ...me(caller) }))
+const stored = {
+  // As rows of the database come: nothing of one is shared with another.
+  async findByDigest() {
+    const id = flat(randomUUID())
+    const nowMs = Date.now()
+    const customer = {
+      id,
+      email: flat(`${id.slice(0, 12)}@example.com`),
+      name: flat('Ada Lovelace'),
+      createdAtMs: nowMs,
+      disabledAtMs: null,
+    }
+    const token = {
+      id: flat(randomUUID()),
+      customerId: id,
+      name: LOGIN_TOKEN_NAME,
+      abilities: LOGIN_TOKEN_ABILITIES,
+      createdAtMs: nowMs,
+      expiresAtMs: nowMs + 86_400_000,
+      revokedAtMs: null,
+    }
+    return { token, customer }
+  },
+}
+// A string of its own, as the driver makes them, not one that points into others.
+function flat(text) {
+  return Buffer.from(text).toString()
+}
+
+const cache = nodeCache({ maxEntries: Number(count) })
+let gone = 0
+const counted = {
+  ...cache,
+  onRemoved(listener) {
+    cache.onRemoved((key, value) => {
+      gone += 1
+      listener(key, value)
+    })
+  },
+}
+const tokens = cachedLoginTokens(stored, counted, memoryInvalidations(), systemClock, { ttlMs: TTL_MS })
+
+global.gc()
+const beforeBytes = process.memoryUsage().heapUsed
+for (let n = 0; n < Number(count); n++) present(await tokens.findByDigest(digestOf(n), 1000))
+global.gc()
+const bytes = process.memoryUsage().heapUsed - beforeBytes
+
+const delay = monitorEventLoopDelay({ resolution: 1 })
+delay.enable()
+await sleep(TTL_MS + 4000)
+delay.disable()
+if (gone !== Number(count)) throw new Error(`${gone} of ${count} have expired.`)
+process.stdout.write(`${JSON.stringify({ bytes, longestStopMs: delay.max / 1e6 })}\n`)
