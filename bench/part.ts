@@ -1,3 +1,5 @@
+import type { Bar } from './chart.ts'
+
 /** One part of the benchmark: what `--only` names. */
 export interface Part {
   readonly id: string
@@ -21,6 +23,8 @@ export interface Findings {
   readonly about: string
   readonly tables: readonly Table[]
   readonly goals: readonly Goal[]
+  /** What the document shows as a picture, too. */
+  readonly chart?: { readonly title: string; readonly unit: string; readonly bars: readonly Bar[] }
 }
 
 export interface Table {
@@ -35,6 +39,8 @@ export interface Goal {
   readonly goal: string
   readonly measured: string
   readonly isReached: boolean
+  /** Whether it is so far off that something must have broken: a quick run ends with 1 then. */
+  readonly isBroken?: boolean
 }
 
 /** The value in the middle of some measurements, and what they spread over. */

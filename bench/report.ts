@@ -2,10 +2,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { sqlOn } from '../tests/support/database.ts'
+import { barChart } from './chart.ts'
 import type { Findings, Goal, Part, Table } from './part.ts'
 
 const RESULTS = join(import.meta.dirname, 'results.json')
-const DOCUMENT = join(import.meta.dirname, '../docs/benchmark.md')
+const DOCUMENTS = join(import.meta.dirname, '../docs')
 
 /** The findings of each part, when it last ran whole, and where. */
 type Results = Record<string, Findings & { readonly title: string; readonly where: string }>
@@ -25,7 +26,11 @@ export async function keepResults(
   const results: Results = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
   results[id] = { title, where: await whereOf(databaseUrl), ...findings }
   writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`)
-  writeFileSync(DOCUMENT, documentOf(results))
+  writeFileSync(join(DOCUMENTS, 'benchmark.md'), documentOf(results))
+  if (findings.chart) {
+    const { title, unit, bars } = findings.chart
+    writeFileSync(join(DOCUMENTS, chartOf(id)), barChart(title, unit, bars))
+  }
 }
 
 async function whereOf(databaseUrl: string): Promise<string> {
@@ -36,11 +41,16 @@ async function whereOf(databaseUrl: string): Promise<string> {
 }
 
 function documentOf(results: Results): string {
-  const parts = Object.values(results).map(({ title, where, about, tables, goals }) => {
+  const parts = Object.entries(results).map(([id, { title, where, about, tables, goals, chart }]) => {
     const shown = goals.length > 0 ? [...tables, tableOf(goals)] : tables
-    return `## ${title}\n\n${about}\n\n${shown.map(markdownOf).join('\n\n')}\n\nMeasured on ${where}.\n`
+    const picture = chart ? `![${chart.title}](${chartOf(id)})\n\n` : ''
+    return `## ${title}\n\n${about}\n\n${picture}${shown.map(markdownOf).join('\n\n')}\n\nMeasured on ${where}.\n`
   })
   return `# Benchmark\n\nWritten by \`npm run bench\`; the figures are also in \`bench/results.json\`.\n\n${parts.join('\n')}`
+}
+
+function chartOf(id: string): string {
+  return `benchmark-${id}.svg`
 }
 
 function tableOf(goals: readonly Goal[]): Table {

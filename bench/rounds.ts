@@ -16,10 +16,10 @@ export type Carried = ReadonlyMap<string, readonly Answered[]>
 export async function carry(
   bench: Bench,
   contestants: readonly Contestant[],
-  rounds = bench.quick ? 3 : 7,
+  { rounds = bench.quick ? 3 : 7, warmSeconds = 1 } = {},
 ): Promise<Carried> {
   const carried = new Map<string, Answered[]>(contestants.map(({ name }) => [name, []]))
-  for (const contestant of contestants) await load({ ...contestant, seconds: 1 })
+  for (const contestant of contestants) await load({ ...contestant, seconds: warmSeconds })
   for (let round = 0; round < rounds; round++) {
     for (const contestant of inOrder(contestants, round)) {
       bench.progress(`round ${round + 1} of ${rounds}: ${contestant.name}`)

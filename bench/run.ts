@@ -41,6 +41,7 @@ try {
     printFindings(part, findings)
     // A quick run tells whether something broke; its figures are not worth keeping.
     if (!values.quick) await keepResults(part, findings, server.url)
+    else if (findings.goals.some(({ isBroken }) => isBroken)) process.exitCode = 1
   }
 } finally {
   rmSync(folder, { recursive: true, force: true })

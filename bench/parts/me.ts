@@ -1,7 +1,11 @@
+import { join } from 'node:path'
 import { createTestDatabase } from '../../tests/support/database.ts'
 import { bare, buildProduct, type Candidate, LOAD_CPU, withServers } from '../candidates.ts'
 import { makeToken } from '../data.ts'
+import { load } from '../load.ts'
+import { cpuSecondsOf } from '../machine.ts'
 import { type Bench, type Findings, type Goal, grouped, type Part, shownSpread, spreadOf } from '../part.ts'
+import { sharesOf } from '../profile.ts'
 import { type Contestant, carry, medianP99, perSecondOf, ratios } from '../rounds.ts'
 
 const BARE = 'bare node:http'
@@ -10,6 +14,9 @@ const LOGGING = 'Latchkey, every request logged'
 const JUNK = 'Latchkey, tokens with a wrong checksum'
 const BARE_ALONE = 'bare node:http, 1 connection'
 const PRODUCT_ALONE = 'Latchkey, 1 connection'
+
+/** No other day and no other machine takes a ratio so far down. */
+const BROKEN_BELOW = 0.1
 
 /** What a request costs whose token is kept, beside a server that does nothing. */
 export const me: Part = { id: 'me', title: 'Who am I, from the cache', run }
@@ -24,6 +31,7 @@ async function run(bench: Bench): Promise<Findings> {
       env: { PORT: '0', DATABASE_URL: database.url, ...env },
       isBound: true,
     })
+    const partOf = await measureParts(bench, product('profiled', {}), secret)
     const candidates = [bare, product(PRODUCT, {}), product(LOGGING, { ACCESS_LOG: 'all' })]
     const carried = await withServers(candidates, bench.folder, ([node, plain, logging]) => {
       const common = { request: 'POST /api/me', token: secret, connections: 64, seconds: bench.quick ? 2 : 4 }
@@ -56,6 +64,10 @@ load on a processor each. Bare node:http answers as many bytes and does nothing 
             grouped(medianP99(carried, name), 2),
           ]),
         },
+        {
+          head: ['where the time of a request goes', 'µs', 'share'],
+          rows: partOf,
+        },
       ],
       goals: [
         share('P1', 'from the cache, with everything that is on by default, of bare', 0.75, PRODUCT, BARE),
@@ -73,11 +85,42 @@ load on a processor each. Bare node:http answers as many bytes and does nothing 
         goal: `≥ ${aim}`,
         measured: shownSpread(measured, 2),
         isReached: spreadOf(measured).median >= aim,
+        isBroken: spreadOf(measured).median < aim - BROKEN_BELOW,
       }
     }
   } finally {
     await database.drop()
   }
+}
+
+/** Microseconds of the processor that one request takes, by part, from a profile of a server under the same load. */
+async function measureParts(
+  bench: Bench,
+  candidate: Candidate,
+  token: string,
+): Promise<readonly (readonly string[])[]> {
+  const folder = join(bench.folder, 'profile')
+  const profiled = { ...candidate, program: ['--cpu-prof', `--cpu-prof-dir=${folder}`, ...candidate.program] }
+  const common = { request: 'POST /api/me', token, connections: 64 }
+  let usEach = 0
+  await withServers([profiled], bench.folder, async ([served]) => {
+    if (served === undefined) return
+    await load({ url: served.url, ...common, seconds: 1 })
+    const before = cpuSecondsOf(served.pid)
+    const seconds = bench.quick ? 2 : 6
+    const { perSecond } = await load({
+      url: served.url,
+      ...common,
+      seconds,
+      ...(LOAD_CPU === undefined ? {} : { cpu: LOAD_CPU }),
+    })
+    usEach = ((cpuSecondsOf(served.pid) - before) / (perSecond * seconds)) * 1e6
+  })
+  return [...sharesOf(folder)].map(([part, share]) => [
+    part,
+    grouped(share * usEach, 1),
+    `${grouped(share * 100)} %`,
+  ])
 }
 
 function withWrongChecksum(secret: string): string {

@@ -1,15 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts'
 import { openPool } from '../../src/adapters/postgres/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../../tests/support/database.ts'
 import { type RunningProcess, startLatchkey } from '../../tests/support/running-process.ts'
+import { cpuSecondsOf } from '../machine.ts'
 import { type Bench, type Findings, grouped, inOrder, type Part, shownSpread, spreadOf } from '../part.ts'
 
 const AT_ONCE = [1, 10, 30]
 const INSTANCES = 2
-const TICKS_A_SECOND = 100
 
 /** How many revocations a second one database carries, and what being ready for them costs. */
 export const revocations: Part = { id: 'revocations', title: 'Revocations', run }
@@ -148,23 +147,16 @@ async function measureIdle(
   )
   const backends = rows.map(({ pid }) => pid)
   try {
-    const before = [ticksOf([instance?.child.pid ?? 0]), ticksOf(backends)]
+    const seconds = () => [
+      cpuSecondsOf(instance?.child.pid ?? 0),
+      backends.map(cpuSecondsOf).reduce((sum, each) => sum + each, 0),
+    ]
+    const before = seconds()
     await sleep(forMs)
-    const after = [ticksOf([instance?.child.pid ?? 0]), ticksOf(backends)]
-    const share = (index: number) =>
-      (((after[index] ?? 0) - (before[index] ?? 0)) / TICKS_A_SECOND / (forMs / 1000)) * 100
+    const after = seconds()
+    const share = (at: number) => (((after[at] ?? 0) - (before[at] ?? 0)) / (forMs / 1000)) * 100
     return { instance: share(0), backends: share(1) / INSTANCES }
   } catch {
     return null
   }
-}
-
-/** What the processes have used of the processor, in the clock ticks of Linux. */
-function ticksOf(pids: readonly number[]): number {
-  let ticks = 0
-  for (const pid of pids) {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-    ticks += Number(fields[11]) + Number(fields[12])
-  }
-  return ticks
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { chmodSync, mkdtempSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createTestDatabase } from '../../tests/support/database.ts'
@@ -74,6 +74,8 @@ that of the compiled program on an embedded database that is there already, up t
 /** The first start makes the database and does not count. */
 async function measureStarts(bench: Bench): Promise<readonly number[]> {
   const folder = mkdtempSync(join(bench.folder, 'start-'))
+  // The account that runs the database has to pass through.
+  chmodSync(folder, 0o755)
   const startsMs: number[] = []
   const starts = bench.quick ? 3 : 8
   for (let start = 0; start < starts; start++) {

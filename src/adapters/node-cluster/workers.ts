@@ -15,7 +15,7 @@ export interface Workers {
 }
 
 /** A worker ended while all of them were starting; what it had to say it has said itself. */
-export class WorkerEnded extends Error {
+class WorkerEnded extends Error {
   override readonly name = 'WorkerEnded'
   /** The message is written for operators and is shown as it is. */
   readonly forOperators = true
