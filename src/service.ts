@@ -1,6 +1,8 @@
+import { accessLog } from './adapters/access-log/access-log.ts'
+import { blockWriter, type Lines } from './adapters/access-log/block-writer.ts'
 import { bcryptPasswordHasher } from './adapters/bcrypt/password-hasher.ts'
 import { type CachedToken, cachedLoginTokens } from './adapters/caching/login-tokens.ts'
-import type { Configuration } from './adapters/config/configuration.ts'
+import { type Configuration, LOG_LEVELS } from './adapters/config/configuration.ts'
 import { builtInRoutes, probeRoutes } from './adapters/http/built-in-routes.ts'
 import type { Route } from './adapters/http/route.ts'
 import { assertAddressIsFree, type RunningServer, startServer } from './adapters/http/server.ts'
@@ -9,6 +11,7 @@ import { isWorker } from './adapters/node-cluster/workers.ts'
 import { randomIds } from './adapters/node-crypto/ids.ts'
 import { serviceSecrets } from './adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from './adapters/node-crypto/token-secrets.ts'
+import { readable } from './adapters/pino/log.ts'
 import { postgresCustomers } from './adapters/postgres/customers.ts'
 import { type PostgresInvalidations, postgresInvalidations } from './adapters/postgres/invalidations.ts'
 import { postgresLoginTokens } from './adapters/postgres/login-tokens.ts'
@@ -24,6 +27,8 @@ import { type Database, openDatabase } from './database.ts'
 export interface ServiceOptions {
   readonly configuration: Configuration
   readonly log: Log
+  /** Where the lines of the access log go; standard output where it is not given. */
+  readonly accessLines?: Lines
   /** The version of the package, reported where none is configured. */
   readonly version: string
   /** Routes of one's own, beside the built-in ones. */
@@ -44,6 +49,7 @@ export interface Service {
 export async function startService({
   configuration,
   log,
+  accessLines,
   version,
   routes,
 }: ServiceOptions): Promise<Service> {
@@ -66,7 +72,9 @@ export async function startService({
       ...probeRoutes(async () => !server.draining() && (await readiness.ready(STORE_WAIT_MS))),
       ...(routes?.(keys) ?? []),
     ]
-    const server: RunningServer = await startServer(table, keys, log, configuration)
+    const access = openAccessLog(configuration, accessLines)
+    const server: RunningServer = await startServer(table, keys, log, access, configuration)
+    process.on('exit', access.close)
     return {
       url: configuration.publicUrl ?? server.url,
       database,
@@ -77,6 +85,8 @@ export async function startService({
           delayMs: delay ? configuration.drainDelayMs : 0,
           deadlineMs: configuration.drainDeadlineMs,
         })
+        access.close()
+        process.off('exit', access.close)
         await closeStores()
       },
     }
@@ -84,6 +94,19 @@ export async function startService({
     await closeStores()
     throw error
   }
+}
+
+function openAccessLog(
+  { accessLog: mode, logLevel }: Configuration,
+  lines = process.stdout.isTTY ? terminalLines() : blockWriter({ fd: process.stdout.fd, clock: systemClock }),
+): ReturnType<typeof accessLog> {
+  const hidden = LOG_LEVELS.indexOf(logLevel) < LOG_LEVELS.indexOf('info')
+  return accessLog({ mode: hidden ? 'off' : mode, lines, clock: systemClock })
+}
+
+function terminalLines(): Lines {
+  const terminal = readable()
+  return { write: (line) => void terminal.write(line), close() {} }
 }
 
 function openInvalidations(

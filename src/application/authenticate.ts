@@ -1,5 +1,5 @@
 import { coversAll } from '../domain/abilities.ts'
-import { InsufficientScope, InvalidToken } from '../domain/errors.ts'
+import { InsufficientScope, InvalidToken, MalformedToken } from '../domain/errors.ts'
 import { authenticates, type Digest, type OwnedToken } from '../domain/login-token.ts'
 import type { Patience } from './patience.ts'
 import type { Ports } from './ports.ts'
@@ -15,12 +15,13 @@ export type Authenticate = (presented: string, patience: Patience) => Soon<Calle
 
 /** Makes the check: the text's form and checksum first, then the store (a cache stands in front of it). */
 export function makeAuthenticate({ secrets, loginTokens, clock }: Ports): Authenticate {
-  // One for all: it says nothing of its occasion, and a stack for each would cost more than the check.
+  // One for all: they say nothing of their occasion, and a stack for each would cost more than the check.
   const refusal = new InvalidToken()
+  const malformed = new MalformedToken()
 
   return function authenticate(presented, patience) {
     const digest = secrets.digestOf(presented)
-    if (digest === null) throw refusal
+    if (digest === null) throw malformed
     const found = patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs))
     return whenThere(found, (owned) => {
       // Compared on every use, not only when it was read: a kept entry must not outlive the token.

@@ -148,6 +148,26 @@ export interface Log {
   error(event: string, fields?: LogFields): void
 }
 
+/** Tells operators of answers: of those that refuse, or of all. Called for each, it neither throws nor waits. */
+export interface AccessLog {
+  /** Whether it asks for the successes, too, and for the times that answers took. */
+  readonly everyAnswer: boolean
+  answered(answer: Answered, status: number): void
+}
+
+/** What may be told of an answer. */
+export interface Answered {
+  readonly requestId: string
+  /** Null where no request could be read. */
+  readonly method: string | null
+  /** The route's template, never the path that was sent; null where none was matched. */
+  readonly route: string | null
+  /** When the request began, by the monotonic clock; null where nobody asks. */
+  readonly beganMs: number | null
+  /** Whether it refuses a text that cannot be a token. */
+  readonly malformedToken: boolean
+}
+
 export interface LogFields {
   readonly request_id?: string
   readonly method?: string

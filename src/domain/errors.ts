@@ -34,6 +34,9 @@ export class InvalidToken extends LatchkeyError {
   }
 }
 
+/** The presented text cannot be a token. To the caller it is any invalid token; only operators are told of it apart. */
+export class MalformedToken extends InvalidToken {}
+
 /** The login was refused, whatever the cause. */
 export class InvalidCredentials extends LatchkeyError {
   readonly reason = 'invalid_credentials' satisfies Reason

@@ -27,6 +27,7 @@ export const ROOMS: readonly Room[] = [
   { path: 'domain', rooms: [], packages: [], node: false },
   { path: 'application', rooms: ['domain'], packages: [], node: false },
 
+  { path: 'adapters/access-log', rooms: core, packages: [], node: true },
   { path: 'adapters/http', rooms: core, packages: ['find-my-way', 'valibot'], node: true },
   { path: 'adapters/cli', rooms: core, packages: ['commander', '@clack/prompts'], node: true, process: true },
   { path: 'adapters/config', rooms: core, packages: ['valibot'], node: true, process: true, env: true },

@@ -70,6 +70,7 @@ export async function startApp({
   const service = await startService({
     configuration,
     log,
+    accessLines: { write: (line) => void logLines.push(line), close() {} },
     version: '0.0.0-tests',
     ...(routes === undefined ? {} : { routes }),
   })

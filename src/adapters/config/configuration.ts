@@ -30,6 +30,8 @@ export interface Configuration {
   readonly appVersion: string | null
   readonly bcryptCost: number
   readonly logLevel: LogLevel
+  /** Which answers are told of, by lines of the level `info`. */
+  readonly accessLog: 'failures' | 'all' | 'off'
   readonly bodyLimitBytes: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number

@@ -58,6 +58,11 @@ export const SETTINGS = [
   setting('APP_VERSION', unset('package version'), 'what `/api/status` reports', { example: '1.4.0' }),
   setting('BCRYPT_COST', '12', '4 to 15; below 10 prints a warning'),
   setting('LOG_LEVEL', 'info', '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`'),
+  setting(
+    'ACCESS_LOG',
+    'failures',
+    '`failures` (401, 403), `all` or `off`: answers to log; bugs are logged always',
+  ),
   setting('BODY_LIMIT', '65536', 'longest request body in bytes; a route may set its own'),
   setting('HEADERS_TIMEOUT', '10s', 'longest wait for the head of a request; at most `REQUEST_TIMEOUT`'),
   setting('REQUEST_TIMEOUT', '15s', 'longest wait for a whole request'),

@@ -1,5 +1,10 @@
 import { STATUS_CODES } from 'node:http'
-import { type InsufficientScope, type LatchkeyError, ValidationFailed } from '../../domain/errors.ts'
+import {
+  type InsufficientScope,
+  type LatchkeyError,
+  MalformedToken,
+  ValidationFailed,
+} from '../../domain/errors.ts'
 import { type HttpError, MethodNotAllowed, STATUS_OF, UnsupportedMediaType } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { finish } from './finish.ts'
@@ -29,6 +34,7 @@ export function sendSuccess(
 /** Answers a failure in the envelope, with the headers that its reason asks for. */
 export function sendFailure(exchange: Exchange, error: LatchkeyError): void {
   if ((error as HttpError).closes === true) exchange.closes = true
+  if (error instanceof MalformedToken) exchange.malformedToken = true
   const { status, headers, text } = failureOf(error, exchange.requestId)
   send(exchange, status, text, Buffer.byteLength(text), headers)
 }
@@ -72,6 +78,7 @@ function send(
   if (headers.length > 0) list.push(...headers)
   if (exchange.closes) list.push('Connection', 'close')
   exchange.response.writeHead(status, list)
+  if (status >= 400 || exchange.accessLog.everyAnswer) exchange.accessLog.answered(exchange, status)
   finish(exchange, text)
 }
 

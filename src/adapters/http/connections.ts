@@ -1,10 +1,12 @@
 import type { Socket } from 'node:net'
+import type { AccessLog } from '../../application/ports.ts'
 import { rawFailure } from './answer.ts'
-import { type HttpError, RequestTimeout } from './errors.ts'
+import { type HttpError, RequestTimeout, STATUS_OF } from './errors.ts'
 import { type Exchange, requestIdOf } from './exchange.ts'
 import { failureOfParser } from './gate.ts'
 
 const CLOSING_MS = 1000
+const UNREAD = { method: null, route: null, beganMs: null, malformedToken: false }
 
 interface Connection {
   /** Exchanges whose answers are not all on the wire, in the order of their requests. */
@@ -29,7 +31,7 @@ export interface Connections {
   whenIdle(idle: () => void): void
 }
 
-export function makeConnections(): Connections {
+export function makeConnections(accessLog: AccessLog): Connections {
   const connections = new WeakMap<Socket, Connection>()
   const open = new Set<Exchange>()
   let whenIdle: (() => void) | null = null
@@ -104,7 +106,9 @@ export function makeConnections(): Connections {
     if (connection.open.size > 0 || !socket.writable) return
     if (connection.ends) socket.destroySoon()
     if (connection.failure === null) return
-    socket.end(rawFailure(connection.failure, requestIdOf(undefined)))
+    const requestId = requestIdOf(undefined)
+    socket.end(rawFailure(connection.failure, requestId))
+    accessLog.answered({ ...UNREAD, requestId }, STATUS_OF[connection.failure.reason])
     // Half-closed first, so that what the client still sends does not reset the answer away.
     const timer = setTimeout(() => socket.destroy(), CLOSING_MS)
     socket.once('close', () => clearTimeout(timer))

@@ -1,10 +1,10 @@
-import { InvalidToken, MissingToken } from '../../domain/errors.ts'
+import { MalformedToken, MissingToken } from '../../domain/errors.ts'
 
 /** The text after `Bearer` (RFC 6750, section 2.1); throws what RFC 6750, section 3.1, has for none or a bad one. */
 export function bearerToken(authorization: string | undefined): string {
   const parts = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/.exec(authorization ?? '')
   if (parts?.[1]?.toLowerCase() !== 'bearer') throw new MissingToken()
   const token = parts[2]
-  if (token === undefined || token === '') throw new InvalidToken()
+  if (token === undefined || token === '') throw new MalformedToken()
   return token
 }

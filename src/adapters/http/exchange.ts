@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AccessLog, Answered } from '../../application/ports.ts'
 import type { HttpError } from './errors.ts'
 
 /** One request with its answer, as the steps hand it on. */
-export class Exchange {
+export class Exchange implements Answered {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly requestId: string
   /** Headers that every answer of this exchange carries, such as those of CORS. */
   readonly headers: readonly string[]
+  readonly accessLog: AccessLog
+  readonly beganMs: number | null
   /** Bytes of body that are read: the route's limit once it is known. */
   bodyLimitBytes: number
   /** Waits with a `100 Continue` until the body is wanted (RFC 9110, section 10.1.1). */
@@ -18,6 +21,7 @@ export class Exchange {
   answered = false
   /** The template of the route that was matched, for logs. */
   route: string | null = null
+  malformedToken = false
   /** What the parser found wrong with the body, which may be before anybody reads it. */
   bodyFailure: HttpError | null = null
   /** Rejects the body that is being read, or stops waiting for the rest of it; null when nobody does either. */
@@ -30,6 +34,7 @@ export class Exchange {
       readonly awaitsContinue: boolean
       readonly bodyLimitBytes: number
       readonly headers: readonly string[]
+      readonly accessLog: AccessLog
     },
   ) {
     this.request = request
@@ -38,6 +43,12 @@ export class Exchange {
     this.awaitsContinue = options.awaitsContinue
     this.bodyLimitBytes = options.bodyLimitBytes
     this.headers = options.headers
+    this.accessLog = options.accessLog
+    this.beganMs = options.accessLog.everyAnswer ? performance.now() : null
+  }
+
+  get method(): string | null {
+    return this.request.method ?? null
   }
 
   /** The rest of the body will not come, or cannot be understood. */

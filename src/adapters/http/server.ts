@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Latchkey } from '../../application/latchkey.ts'
-import type { Log } from '../../application/ports.ts'
+import type { AccessLog, Log } from '../../application/ports.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import { sendFailure } from './answer.ts'
 import { makeConnections } from './connections.ts'
@@ -45,10 +45,11 @@ export async function startServer(
   routes: readonly Route[],
   latchkey: Latchkey,
   log: Log,
+  accessLog: AccessLog,
   settings: ServerSettings,
 ): Promise<RunningServer> {
   const dispatch = makeDispatch(makeRouter(routes), latchkey, log)
-  const connections = makeConnections()
+  const connections = makeConnections(accessLog)
   const cors = makeCors(settings.corsOrigins)
   let draining = false
 
@@ -81,6 +82,7 @@ export async function startServer(
       awaitsContinue,
       bodyLimitBytes,
       headers: cors(request),
+      accessLog,
     })
     exchange.closes = draining
     if (connections.begin(exchange)) dispatch(exchange)

@@ -40,7 +40,10 @@ function escaped(line: string): string {
 
 // Synchronous: lines that wait in a buffer are lost with the process.
 function standardOutput(): DestinationStream {
-  return process.stdout.isTTY
-    ? pretty({ sync: true, messageKey: 'event', translateTime: 'SYS:HH:MM:ss', singleLine: true })
-    : destination({ fd: 1, sync: true })
+  return process.stdout.isTTY ? readable() : destination({ fd: 1, sync: true })
+}
+
+/** Shows JSON lines on a terminal as people read them. */
+export function readable(): DestinationStream {
+  return pretty({ sync: true, messageKey: 'event', translateTime: 'SYS:HH:MM:ss', singleLine: true })
 }

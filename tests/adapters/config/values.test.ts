@@ -246,6 +246,13 @@ const ROWS: readonly Row[] = [
     bad: ['INFO', 'warning', 'off', '30'],
   },
   {
+    name: 'ACCESS_LOG',
+    field: 'accessLog',
+    unset: 'failures',
+    good: ['failures', 'all', 'off'].map((text) => [text, text]),
+    bad: ['ALL', 'on', 'none', 'failures '],
+  },
+  {
     name: 'BODY_LIMIT',
     field: 'bodyLimitBytes',
     unset: 65_536,

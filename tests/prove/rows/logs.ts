@@ -30,12 +30,18 @@ export const logRows: readonly Row[] = [
         find: '...(route === null ? {} : { route })',
         replace: "route: request.url ?? ''",
       },
+      {
+        name: 'the target stands in access lines',
+        file: DISPATCH,
+        find: 'exchange.route = route.path',
+        replace: "exchange.route = request.url ?? ''",
+      },
     ],
     async run(trial) {
       const service = 'canary-service-secret-0123456789abcdef'
       const options: AppOptions = {
         hasBugs: true,
-        env: { SERVICE_TOKENS: `canary=${service}`, TOKEN_CACHE_TTL: '0s' },
+        env: { SERVICE_TOKENS: `canary=${service}`, TOKEN_CACHE_TTL: '0s', ACCESS_LOG: 'all' },
         routes: () => [
           route('POST /broken', {
             auth: 'none',
@@ -149,16 +155,22 @@ export const logRows: readonly Row[] = [
             const head = `POST ${path}?q=${encodeURIComponent(text)} HTTP/1.1\r\nHost: a\r\nX-Request-Id: x${raw.replaceAll('\u001b', '\u00e9')}\r\nUser-Agent: u\r\nContent-Length: 0\r\n\r\n`
             const { answers } = await sendRaw(app.port, head, { answers: 1 })
             trial.expect(answers[0]?.status === 500, () => `${JSON.stringify(text)}: ${answers[0]?.status}`)
-            await app.call('/api/login', { body: { email: `a${text}@example.com`, password: text } })
+            const login = await app.call('/api/login', {
+              body: { email: `a${text}@example.com`, password: text },
+            })
             const lines = app.logLines.slice(read)
             read = app.logLines.length
-            trial.expect(lines.length === 1, () => `${lines.length} lines for one event`)
-            for (const line of lines) {
+            const events = ['request.failed', ...(login.status === 401 ? ['request'] : [])]
+            trial.expect(
+              lines.length === events.length,
+              () => `${lines.length} lines for ${events.length} events`,
+            )
+            for (const [i, line] of lines.entries()) {
               const whole =
                 line.endsWith('\n') && line.slice(0, -1).split(/[\r\n\u2028\u2029\u0085]/).length === 1
               const clean = !line.includes(encodeURIComponent(text)) && !/forged|\u001b|\u00e9/.test(line)
               trial.expect(
-                whole && clean && JSON.parse(line).event === 'request.failed',
+                whole && clean && JSON.parse(line).event === events[i],
                 () => `${JSON.stringify(line)}`,
               )
             }

@@ -1,0 +1,53 @@
+import type { Answered, Clock } from '../../application/ports.ts'
+
+/**
+ * Makes the line of an answer: ASCII, with the line's end. It is put together by hand: `JSON.stringify`, and a time
+ * formatted for each, would cost more than all else that is done for a line.
+ */
+export function answerLines(clock: Clock): (answered: Answered, status: number) => string {
+  const time = keptTimes(clock)
+  return function answerLine({ requestId, method, route, beganMs }, status) {
+    const ms = beganMs === null ? '' : `,"ms":${tenths(clock.monotonicMs() - beganMs)}`
+    return (
+      `{"level":"info","time":"${time()}","request_id":${quoted(requestId)}` +
+      (method === null ? '' : `,"method":${quoted(method)}`) +
+      (route === null ? '' : `,"route":${quoted(route)}`) +
+      `,"status":${status}${ms},"event":"request"}\n`
+    )
+  }
+}
+
+/** The line of what is only counted. */
+export function countLine(level: 'info' | 'warn', event: string, count: number, { nowMs }: Clock): string {
+  return `{"level":"${level}","time":"${new Date(nowMs()).toISOString()}","count":${count},"event":"${event}"}\n`
+}
+
+/** The time now; its text is kept for as long as the millisecond lasts. */
+function keptTimes({ nowMs }: Clock): () => string {
+  let keptMs = Number.NaN
+  let text = ''
+  return function time() {
+    const ms = nowMs()
+    if (ms !== keptMs) {
+      keptMs = ms
+      text = new Date(ms).toISOString()
+    }
+    return text
+  }
+}
+
+/** A number with one decimal; `toFixed` takes five times as long. */
+function tenths(ms: number): string {
+  const count = Math.round(ms * 10)
+  const rest = count % 10
+  return `${(count - rest) / 10}.${rest}`
+}
+
+/** A JSON string in ASCII. */
+function quoted(text: string): string {
+  return /^[\w.~:/-]*$/.test(text) ? `"${text}"` : JSON.stringify(text).replace(/[^ -~]/g, escaped)
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

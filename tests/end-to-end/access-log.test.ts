@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { sendRaw } from '../support/raw-http.ts'
+import { type CallOptions, callAt } from '../support/running-app.ts'
+import { type RunningProcess, startLatchkey, temporaryFolder } from '../support/running-process.ts'
+
+const EMAIL = 'canary@example.com'
+const PASSWORD = 'correct horse 9'
+const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+let database: TestDatabase
+let running: RunningProcess | null = null
+beforeEach(async () => {
+  folder = await temporaryFolder()
+  database = await createTestDatabase()
+  await database.sql(
+    'insert into customers (id, email, password_hash, created_at) values (gen_random_uuid(), $1, $2, now())',
+    [EMAIL, HASH],
+  )
+})
+afterEach(async () => {
+  running?.child.kill('SIGKILL')
+  await running?.ended
+  await database.drop()
+  folder.remove()
+})
+
+async function startService(env: Record<string, string>) {
+  const service = startLatchkey([], {
+    cwd: folder.path,
+    env: { PORT: '0', DATABASE_URL: database.url, BCRYPT_COST: '4', ...env },
+  })
+  running = service
+  const [, url = ''] = await service.until(/running at (\S+)/)
+  return {
+    service,
+    port: Number(new URL(url).port),
+    call: (path: string, options?: CallOptions) => callAt(url, path, options),
+    async end() {
+      service.child.kill('SIGTERM')
+      return linesOf((await service.ended).stdout)
+    },
+  }
+}
+
+function linesOf(stdout: string) {
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+/** What became of each request, without what differs from run to run. */
+function told(lines: ReturnType<typeof linesOf>) {
+  return lines
+    .filter(({ event }) => /^(request|token\.|access_log)/.test(event))
+    .map(({ level, event, method, route, status, count, code }) =>
+      [level, event, method, route, status, count, code].filter((value) => value !== undefined).join(' '),
+    )
+}
+
+/** One request of every kind, canaries wherever a caller can put one. */
+async function askEverything({ call, port }: Awaited<ReturnType<typeof startService>>) {
+  const secrets = tokenSecrets({ prefix: 'lk' })
+  const status = async (path: string, options?: CallOptions) => (await call(path, options)).status
+  const query = `?canary=${PASSWORD.replaceAll(' ', '+')}`
+  const login = await call(`/api/login${query}`, { body: { email: EMAIL, password: PASSWORD } })
+  const { token } = login.body
+  assert.equal(await status(`/api/me${query}`, { token }), 200)
+  assert.equal(await status('/api/me'), 401)
+  assert.equal(await status('/api/me', { token: `${token.slice(0, -1)}!` }), 401)
+  assert.equal(await status('/api/me', { token: 'canary' }), 401)
+  assert.equal(await status(`/api/me${query}`, { token: secrets.issue().secret }), 401)
+  assert.equal(await status('/api/login', { body: { email: 'canary', password: token } }), 401)
+  assert.equal(await status('/api/status', { method: 'GET', token: 'canary-secret' }), 401)
+  assert.equal(await status('/api/canary'), 404)
+  const { answers } = await sendRaw(port, 'canary\r\n\r\n')
+  assert.equal(answers[0]?.status, 400)
+  await database.sql('alter table customers rename column password_hash to renamed')
+  assert.equal(await status(`/api/login${query}`, { body: { email: EMAIL, password: PASSWORD } }), 500)
+  return [token, token.slice(0, 12), 'canary', 'correct']
+}
+
+const BUG = 'error request.failed POST /api/login 42703'
+const MALFORMED = 'info token.malformed 2'
+const REFUSALS = [
+  'info request POST /api/me 401',
+  'info request POST /api/me 401',
+  'info request POST /api/login 401',
+  'info request GET /api/status 401',
+]
+
+describe('the access log', () => {
+  for (const [mode, expected] of [
+    ['failures', [...REFUSALS, MALFORMED, BUG]],
+    [
+      'all',
+      [
+        ...REFUSALS,
+        // A malformed token is an answer as well.
+        'info request POST /api/me 401',
+        'info request POST /api/me 401',
+        'info request POST /api/login 200',
+        'info request POST /api/me 200',
+        'info request POST 404',
+        'info request 400',
+        'info request POST /api/login 500',
+        MALFORMED,
+        BUG,
+      ],
+    ],
+    ['off', [BUG]],
+  ] as const) {
+    test(`with \`${mode}\` has a line for each answer it asks for, and nothing that a caller chose`, async () => {
+      const app = await startService(mode === 'failures' ? {} : { ACCESS_LOG: mode })
+      const canaries = await askEverything(app)
+      const lines = await app.end()
+      const counts = lines.filter(({ event }) => event === 'token.malformed')
+      const malformed = counts.reduce((sum, { count }) => sum + count, 0)
+      const others = lines.filter(({ event }) => event !== 'token.malformed')
+      assert.deepEqual(
+        [...told(others), ...(malformed === 0 ? [] : [`info token.malformed ${malformed}`])].sort(),
+        [...expected].sort(),
+      )
+      for (const line of lines.filter(({ event }) => event === 'request')) {
+        const names = ['level', 'time', 'request_id', 'method', 'route', 'status', 'event']
+        if (mode === 'all') names.push('ms')
+        assert.deepEqual(
+          Object.keys(line).filter((name) => !names.includes(name)),
+          [],
+        )
+        if (mode === 'all' && line.method !== undefined) assert.ok(line.ms >= 0 && line.ms < 60_000)
+      }
+      const text = JSON.stringify(lines)
+      assert.deepEqual(
+        canaries.filter((canary) => text.includes(canary)),
+        [],
+      )
+    })
+  }
+
+  test('is hidden by a LOG_LEVEL above `info`', async () => {
+    const app = await startService({ ACCESS_LOG: 'all', LOG_LEVEL: 'warn' })
+    assert.equal((await app.call('/api/me')).status, 401)
+    app.service.child.kill('SIGTERM')
+    assert.equal((await app.service.ended).stdout, '')
+  })
+
+  const REQUESTS = 1000
+  const ids = Array.from({ length: REQUESTS }, (_, number) => `request-${number}`)
+  const requestOf = (id: string) => `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\n\r\n`
+  const askAll = (port: number) => {
+    return sendRaw(port, ids.map(requestOf).join(''), { answers: REQUESTS, quietMs: 30_000 })
+  }
+  const idsIn = (stdout: string) =>
+    linesOf(stdout).flatMap(({ event, request_id }) => (event === 'request' ? [request_id] : []))
+
+  test('loses no line to SIGTERM', async () => {
+    const { service, port } = await startService({ ACCESS_LOG: 'all' })
+    assert.equal((await askAll(port)).answers.length, REQUESTS)
+    service.child.kill('SIGTERM')
+    const { code, stdout } = await service.ended
+    assert.equal(code, 0)
+    assert.deepEqual(idsIn(stdout), ids)
+  })
+
+  test('loses no line to a second signal, which ends at once', async () => {
+    const { service, port } = await startService({ ACCESS_LOG: 'all', DRAIN_DELAY: '1h' })
+    service.child.kill('SIGTERM')
+    await service.until(/service\.stopping/)
+    const asked = ids.slice(0, 20)
+    // Draining, it closes each connection with its answer.
+    for (const id of asked) await sendRaw(port, requestOf(id))
+    service.child.kill('SIGTERM')
+    const { code, stdout } = await service.ended
+    assert.equal(code, 1)
+    assert.deepEqual(idsIn(stdout), asked)
+  })
+
+  test('holds nobody up while nobody reads it, and tells how many lines that cost', async () => {
+    const { service, port } = await startService({ ACCESS_LOG: 'all' })
+    service.child.stdout?.pause()
+    let asked = 0
+    const beganMs = performance.now()
+    for (let round = 0; round < 12; round++) {
+      assert.equal((await askAll(port)).answers.length, REQUESTS)
+      asked += REQUESTS
+    }
+    const tookMs = performance.now() - beganMs
+    service.child.stdout?.resume()
+    await service.until(/access_log\.lost/)
+    service.child.kill('SIGTERM')
+    const { stdout } = await service.ended
+    const lost = linesOf(stdout).reduce(
+      (sum, { event, count }) => sum + (event === 'access_log.lost' ? count : 0),
+      0,
+    )
+    assert.ok(lost > 0)
+    assert.equal(idsIn(stdout).length + lost, asked)
+    assert.ok(tookMs < 30_000, `${tookMs} ms`)
+  })
+})
