@@ -1,5 +1,6 @@
 import type { Row } from './row.ts'
 import { bodyRows } from './rows/bodies.ts'
+import { cachingRows } from './rows/caching.ts'
 import { clientRows } from './rows/clients.ts'
 import { clusterRows } from './rows/cluster.ts'
 import { contentionRows } from './rows/contention.ts'
@@ -34,6 +35,7 @@ export const ROWS: readonly Row[] = [
   ...contentionRows,
   ...failoverRows,
   ...clientRows,
+  ...cachingRows,
   ...logRows,
   ...portRows,
 ]

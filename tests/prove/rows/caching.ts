@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { tokenSecrets } from '../../../src/adapters/node-crypto/token-secrets.ts'
+import type { TestDatabase } from '../../support/database.ts'
+import { withApp } from '../app.ts'
+import { untilCurrent } from '../pair.ts'
+import type { Row } from '../row.ts'
+import { shown } from '../scene.ts'
+import { inParallel } from '../wire.ts'
+
+const CACHE = 'src/adapters/node-cache/cache.ts'
+const ENTRIES = 100
+
+/** The cache may be too small for its tokens, and many may want the same one at once. */
+export const cachingRows: readonly Row[] = [
+  {
+    id: 'I6',
+    promise: `a cache of ${ENTRIES} entries and far more tokens, each used several times: every answer is 200`,
+    sizes: { ci: 1000, release: 10_000, mutant: 200 },
+    mutants: [
+      {
+        name: 'a full cache throws',
+        file: CACHE,
+        find: 'if (order.size >= maxEntries) entries.del(first(order))',
+        replace: '',
+        and: { find: 'checkperiod: 0', replace: 'checkperiod: 0, maxKeys: maxEntries' },
+      },
+    ],
+    run: (trial) =>
+      withApp(trial, { env: { TOKEN_CACHE_MAX: String(ENTRIES) } }, async (app) => {
+        await untilCurrent(trial, app)
+        const tokens = await storedTokens(app.database, trial.size)
+        await inParallel(3 * tokens.length, 32, async (use) => {
+          const answer = await app.call('/api/me', { token: tokens[use % tokens.length] ?? '' })
+          trial.expect(answer.status === 200, () => `a good token is ${shown(answer)}`)
+        })
+      }),
+  },
+  {
+    id: 'I7',
+    promise: 'a token that nobody has kept and 1,000 readers at once: one look-up, and every answer is 200',
+    sizes: { ci: 3, release: 50, mutant: 1 },
+    mutants: [
+      {
+        name: 'nobody joins a look-up',
+        file: 'src/adapters/caching/login-tokens.ts',
+        find: 'return (fills.get(digest) ?? beginFill(digest, waitMs)).reading',
+        replace: 'return beginFill(digest, waitMs).reading',
+      },
+    ],
+    run: (trial) =>
+      withApp(trial, {}, async (app) => {
+        await untilCurrent(trial, app)
+        const { pool } = app.service.database
+        const { run } = pool
+        let lookUps = 0
+        const counting: typeof run = (waitMs, work) => {
+          lookUps += 1
+          return run(waitMs, work)
+        }
+        Object.assign(pool, { run: counting })
+        for (const token of await storedTokens(app.database, trial.size)) {
+          lookUps = 0
+          const calls = Array.from({ length: 1000 }, () => app.call('/api/me', { token }))
+          const wrong = (await Promise.all(calls)).filter(({ status }) => status !== 200)
+          trial.expect(wrong.length === 0, () => `${wrong.length} of 1,000 are not 200`)
+          trial.expect(lookUps === 1, () => `${lookUps} look-ups`)
+        }
+      }),
+  },
+]
+
+/** Secrets of as many tokens, each of a customer of its own. */
+async function storedTokens({ sql }: TestDatabase, count: number): Promise<readonly string[]> {
+  const { issue } = tokenSecrets({ prefix: 'lk' })
+  const issued = Array.from({ length: count }, issue)
+  const ids = issued.map(() => randomUUID())
+  await sql(
+    `insert into customers (id, email, created_at)
+     select id, id::text || '@example.com', now() from unnest($1::uuid[]) as id`,
+    [ids],
+  )
+  await sql(
+    `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
+     select gen_random_uuid(), id, 'login', decode(digest, 'hex'), '{*}', now()
+       from unnest($1::uuid[], $2::text[]) as made (id, digest)`,
+    [ids, issued.map(({ digest }) => digest)],
+  )
+  return issued.map(({ secret }) => secret)
+}
