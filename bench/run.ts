@@ -43,6 +43,10 @@ try {
     if (!values.quick) await keepResults(part, findings, server.url)
     else if (findings.goals.some(({ isBroken }) => isBroken)) process.exitCode = 1
   }
+} catch (error) {
+  // Such as a wrong answer: no figure comes of that.
+  process.stderr.write(`\nbench: ${(error as Error).message}\n`)
+  process.exitCode = 1
 } finally {
   rmSync(folder, { recursive: true, force: true })
   await server.close()
