@@ -8,7 +8,7 @@ import type { Row, Trial } from '../row.ts'
 /** How much later a logout may be answered that waits until the other instances obey, in milliseconds. */
 const STRICT_COSTS_MS = 15
 /** How often each instance is asked after one acknowledgement. */
-const CHECKS = 3
+const CHECKS = 10
 
 /** A revocation is exact among processes that are paused, killed and started meanwhile. */
 export const clusterRows: readonly Row[] = [
@@ -31,7 +31,7 @@ export const clusterRows: readonly Row[] = [
     id: 'G8',
     promise:
       'three processes, one paused and one killed now and then: none accepts what is acknowledged as revoked',
-    sizes: { ci: 1000, release: 1_000_000, mutant: 300 },
+    sizes: { ci: 3000, release: 1_000_000, mutant: 600 },
     mutants: [
       {
         name: 'nothing that is announced is obeyed',
