@@ -1,9 +1,12 @@
 /** Measures the service: `npm run bench [-- --quick] [--only me,miss,…]`. */
+import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { dropTestDatabases, testDatabasePrefix } from '../tests/support/database.ts'
 import { openTestServer } from '../tests/support/test-server.ts'
+import { interruption } from './interruption.ts'
 import type { Bench, Part } from './part.ts'
 import { growth } from './parts/growth.ts'
 import { me } from './parts/me.ts'
@@ -22,14 +25,18 @@ const { values } = parseArgs({
 const ids = values.only?.split(',') ?? PARTS.map(({ id }) => id)
 for (const id of ids) if (!PARTS.some((part) => part.id === id)) usage(`no part ${id}`)
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort())
+
 const server = await openTestServer(process.env)
 process.env.TEST_DATABASE_URL = server.url
+process.env.TEST_RUN_ID = randomBytes(4).toString('hex')
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-bench-'))
 chmodSync(folder, 0o755)
 const bench: Bench = {
   quick: values.quick,
   folder,
   progress(text) {
+    interruption.signal.throwIfAborted()
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
     else process.stderr.write(`${text}\n`)
   },
@@ -45,10 +52,12 @@ try {
   }
 } catch (error) {
   // Such as a wrong answer: no figure comes of that.
-  process.stderr.write(`\nbench: ${(error as Error).message}\n`)
-  process.exitCode = 1
+  const { aborted } = interruption.signal
+  process.stderr.write(`\nbench: ${aborted ? 'interrupted' : (error as Error).message}\n`)
+  process.exitCode = aborted ? 130 : 1
 } finally {
   rmSync(folder, { recursive: true, force: true })
+  await dropTestDatabases(server.url, testDatabasePrefix())
   await server.close()
 }
 

@@ -79,7 +79,8 @@ function send(
   if (exchange.closes) list.push('Connection', 'close')
   exchange.response.writeHead(status, list)
   if (status >= 400 || exchange.accessLog.everyAnswer) exchange.accessLog.answered(exchange, status)
-  finish(exchange, text)
+  // Where no character takes more than a byte, as most answers have it, nothing has to be encoded.
+  finish(exchange, text, text?.length === bytes ? 'latin1' : 'utf8')
 }
 
 /** Whether what is left of the body cannot be read past, so that no request can follow it. */
@@ -94,15 +95,10 @@ function failureOf(
   requestId: string,
 ): { status: number; headers: HeaderList; text: string } {
   const status = STATUS_OF[error.reason as keyof typeof STATUS_OF]
-  const envelope = {
-    success: false,
-    code: status,
-    error: error.message,
-    reason: error.reason,
-    request_id: requestId,
-  }
-  const body = error instanceof ValidationFailed ? { ...envelope, errors: error.errors } : envelope
-  return { status, headers: headersOf(error), text: JSON.stringify(body) }
+  // Written out, which costs a quarter: reason and id are words that need no escaping.
+  const envelope = `"success":false,"code":${status},"error":${JSON.stringify(error.message)},"reason":"${error.reason}","request_id":"${requestId}"`
+  const errors = error instanceof ValidationFailed ? `,"errors":${JSON.stringify(error.errors)}` : ''
+  return { status, headers: headersOf(error), text: `{${envelope}${errors}}` }
 }
 
 function headersOf(error: LatchkeyError): HeaderList {

@@ -48,7 +48,7 @@ export function makeConnections(accessLog: AccessLog): Connections {
       if (!exchange.response.shouldKeepAlive) connection.condemned = true
       connection.open.add(exchange)
       open.add(exchange)
-      exchange.response.once('close', () => end(exchange, connection))
+      exchange.response.on('close', () => end(exchange, connection))
       return true
     },
 

@@ -9,12 +9,14 @@ const PREFLIGHT = [
   '600',
 ]
 
+const NONE: readonly string[] = []
+
 /** The CORS headers of an answer (Fetch, section 3.2); none for an origin that is not listed. */
 export type Cors = (request: IncomingMessage) => readonly string[]
 
 /** Allows the origins to read answers, failures included; without any, no answer has a CORS header. */
 export function makeCors(origins: readonly string[]): Cors {
-  if (origins.length === 0) return () => []
+  if (origins.length === 0) return () => NONE
   const allowed = new Set(origins)
   return function cors({ method, headers }) {
     const { origin } = headers

@@ -9,17 +9,19 @@ const LINGER_BYTES = 32 * 1024 * 1024
  * put off until the client is done, within bounds: a socket closed over unread bytes is reset, and a reset takes
  * the answer from the client's hands (RFC 9112, section 9.6).
  */
-export function finish(exchange: Exchange, text: string | null): void {
+export function finish(exchange: Exchange, text: string | null, encoding: 'utf8' | 'latin1'): void {
   const { request, response, closes, bodyFailure } = exchange
-  if (exchange.isWhole) {
-    response.end(text ?? undefined)
+  if (!exchange.isWhole && closes && !request.destroyed && bodyFailure === null) {
+    linger(exchange, text)
     return
   }
-  if (!closes || request.destroyed || bodyFailure !== null) {
-    response.end(text ?? undefined)
-    request.resume()
-    return
-  }
+  if (text === null) response.end()
+  else response.end(text, encoding)
+  if (!exchange.isWhole) request.resume()
+}
+
+function linger(exchange: Exchange, text: string | null): void {
+  const { request, response } = exchange
   let dropped = 0
   const quiet = setTimeout(end, LINGER_QUIET_MS)
   const whole = setTimeout(end, LINGER_MS)

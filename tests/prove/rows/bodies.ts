@@ -38,8 +38,8 @@ export const bodyRows: readonly Row[] = [
       {
         name: 'the connection closes over unread bytes',
         file: 'src/adapters/http/finish.ts',
-        find: '!closes || request.destroyed',
-        replace: 'true',
+        find: '!exchange.isWhole && closes && !request.destroyed',
+        replace: 'false',
       },
       {
         name: 'no limit while it arrives',
