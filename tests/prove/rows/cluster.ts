@@ -7,8 +7,9 @@ import type { Row, Trial } from '../row.ts'
 
 /** How much later a logout may be answered that waits until the other instances obey, in milliseconds. */
 const STRICT_COSTS_MS = 15
-/** How often each instance is asked after one acknowledgement. */
-const CHECKS = 10
+/** How often each instance is asked after one acknowledgement, and how long a process lives that is killed. */
+const PACE = { few: { checks: 10, lifeMs: 2000 }, many: { checks: 50, lifeMs: 10_000 } }
+const MANY = 100_000
 
 /** A revocation is exact among processes that are paused, killed and started meanwhile. */
 export const clusterRows: readonly Row[] = [
@@ -75,6 +76,7 @@ export const clusterRows: readonly Row[] = [
 /** Clients check on every instance all the time, by way of the balancer too, while one is paused and one is killed. */
 async function attack(trial: Trial, cluster: Cluster): Promise<void> {
   const [first, killed, paused] = cluster.members
+  const { checks: times, lifeMs } = trial.size < MANY ? PACE.few : PACE.many
   let checks = 0
   let isOver = false
   const healthyMs: number[] = []
@@ -93,7 +95,7 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
     })(),
     (async () => {
       while (!isOver) {
-        await sleep(2000 + Math.random() * 1000)
+        await sleep(lifeMs * (1 + Math.random() / 2))
         await killed.restart()
       }
     })(),
@@ -124,7 +126,7 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
       const logout = await post(first, '/api/logout', { token })
       ;(wasPaused || paused.isPaused() ? slowMs : healthyMs).push(performance.now() - beganMs)
       trial.expect(logout?.status === 200, () => `a logout is ${logout?.status}`)
-      for (let round = 0; round < CHECKS; round++) {
+      for (let round = 0; round < times; round++) {
         await Promise.all([
           ...cluster.members.map(async (member) => check(await post(member, '/api/me', { token }), member)),
           ...cluster.members.map(async () => check(await balanced(token), paused)),
