@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasHaProxy, openHaProxy } from '../../support/haproxy.ts'
-import { type Called, callAt, PASSWORD } from '../../support/running-app.ts'
+import { quickClient } from '../../support/quick-client.ts'
+import { PASSWORD } from '../../support/running-app.ts'
 import { type Cluster, type Member, post, withCluster } from '../cluster.ts'
 import { LEASE_MS, withDatabase } from '../pair.ts'
 import type { Row, Trial } from '../row.ts'
@@ -78,15 +79,16 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
   const [first, killed, paused] = cluster.members
   const { checks: times, lifeMs } = trial.size < MANY ? PACE.few : PACE.many
   let checks = 0
-  let isOver = false
+  let isAllOver = false
   const healthyMs: number[] = []
   const slowMs: number[] = []
+  const client = quickClient()
   const balancer = hasHaProxy()
     ? await openHaProxy(cluster.members.map((member) => Number(new URL(member.url()).port)))
     : null
   const chaos = [
     (async () => {
-      while (!isOver) {
+      while (!isAllOver) {
         await sleep(300 + Math.random() * 700)
         paused.pause()
         await sleep(100 + Math.random() * 1200)
@@ -94,7 +96,7 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
       }
     })(),
     (async () => {
-      while (!isOver) {
+      while (!isAllOver) {
         await sleep(lifeMs * (1 + Math.random() / 2))
         await killed.restart()
       }
@@ -103,8 +105,9 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
   try {
     await Promise.all(cluster.emails.map(logInAndOut))
   } finally {
-    isOver = true
+    isAllOver = true
     await Promise.all(chaos)
+    client.close()
     await balancer?.close()
   }
   trial.note(`${checks} checks after an acknowledgement; logouts beside a paused process: ${shares(slowMs)}`)
@@ -116,40 +119,42 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
       const token = (await post(first, '/api/login', { body: { email, password: PASSWORD } }))?.body.token
       const accepted = await post(first, '/api/me', { token })
       trial.expect(accepted?.status === 200, () => `a good token is ${accepted?.status}`)
-      let isRevoked = false
+      let isAcknowledged = false
+      let isOver = false
       const load = [killed, paused].map(async (member) => {
-        while (!isRevoked) if ((await post(member, '/api/me', { token })) === null) await sleep(20)
+        while (!isOver) {
+          const counts = isAcknowledged
+          const status = await client.me(member.url(), token)
+          if (counts) check(status, member)
+          else if (status === null) await sleep(20)
+        }
       })
       await sleep(Math.random() * 20)
       const wasPaused = paused.isPaused()
       const beganMs = performance.now()
       const logout = await post(first, '/api/logout', { token })
+      isAcknowledged = true
       ;(wasPaused || paused.isPaused() ? slowMs : healthyMs).push(performance.now() - beganMs)
       trial.expect(logout?.status === 200, () => `a logout is ${logout?.status}`)
       for (let round = 0; round < times; round++) {
         await Promise.all([
-          ...cluster.members.map(async (member) => check(await post(member, '/api/me', { token }), member)),
-          ...cluster.members.map(async () => check(await balanced(token), paused)),
+          ...cluster.members.map(async (member) => check(await client.me(member.url(), token), member)),
+          ...cluster.members.map(async () => {
+            if (balancer !== null) check(await client.me(balancer.url, token), paused)
+          }),
         ])
       }
-      isRevoked = true
+      isOver = true
       await Promise.all(load)
     }
   }
 
-  /** Null where nobody of ours has answered: the balancer has no answer for whoever was killed. */
-  async function balanced(token: string): Promise<Called | null> {
-    if (balancer === null) return null
-    const called = await callAt(balancer.url, '/api/me', { token }).catch(() => null)
-    return called?.headers.has('x-request-id') ? called : null
-  }
-
-  function check(answer: Called | null, member: Member): void {
-    if (answer === null) return
+  function check(status: number | null, member: Member): void {
+    if (status === null) return
     checks += 1
     // A process that was paused may find that its second for the database is over.
-    const isRight = answer.status === 401 || (member === paused && answer.status === 503)
-    trial.expect(isRight, () => `after the acknowledgement a token is ${answer.status}`)
+    const isRight = status === 401 || (member === paused && status === 503)
+    trial.expect(isRight, () => `after the acknowledgement a token is ${status}`)
   }
 }
 
