@@ -4,6 +4,8 @@ import type { Bar } from './chart.ts'
 export interface Part {
   readonly id: string
   readonly title: string
+  /** Whether a quick run leaves it out, unless it is named. */
+  readonly isLong?: boolean
   run(bench: Bench): Promise<Findings>
 }
 

@@ -22,7 +22,9 @@ const PARTS: readonly Part[] = [me, miss, peers, growth, memory, workers, revoca
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
 })
-const ids = values.only?.split(',') ?? PARTS.map(({ id }) => id)
+const ids =
+  values.only?.split(',') ??
+  PARTS.filter(({ isLong = false }) => !(values.quick && isLong)).map(({ id }) => id)
 for (const id of ids) if (!PARTS.some((part) => part.id === id)) usage(`no part ${id}`)
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort())

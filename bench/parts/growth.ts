@@ -52,7 +52,7 @@ interface Compared {
 }
 
 /** How much slower everything gets as the tables grow. */
-export const growth: Part = { id: 'growth', title: 'Growth', run }
+export const growth: Part = { id: 'growth', title: 'Growth', isLong: true, run }
 
 async function run(bench: Bench): Promise<Findings> {
   const customers = { small: FEW, large: bench.quick ? 20_000 : 1_000_000 }

@@ -27,7 +27,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 }
 
 /** What the same call costs in applications that are written by hand with what others use. */
-export const peers: Part = { id: 'peers', title: 'Beside others', run }
+export const peers: Part = { id: 'peers', title: 'Beside others', isLong: true, run }
 
 async function run(bench: Bench): Promise<Findings> {
   await installPeers(bench)
