@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { sqlOn } from '../tests/support/database.ts'
+import { markdownTable, measuredWhere } from '../tests/support/document.ts'
 import { barChart } from './chart.ts'
 import type { Findings, Goal, Part, Table } from './part.ts'
 
@@ -24,20 +23,13 @@ export async function keepResults(
   databaseUrl: string,
 ): Promise<void> {
   const results: Results = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
-  results[id] = { title, where: await whereOf(databaseUrl), ...findings }
+  results[id] = { title, where: await measuredWhere(databaseUrl), ...findings }
   writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`)
   writeFileSync(join(DOCUMENTS, 'benchmark.md'), documentOf(results))
   if (findings.chart) {
     const { title, unit, bars } = findings.chart
     writeFileSync(join(DOCUMENTS, chartOf(id)), barChart(title, unit, bars))
   }
-}
-
-async function whereOf(databaseUrl: string): Promise<string> {
-  const [row] = await sqlOn<{ server_version: string }>(databaseUrl, 'show server_version')
-  const date = new Date().toISOString().slice(0, 10)
-  const version = row?.server_version.split(' ')[0]
-  return `${date}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}, Node ${process.version.slice(1)}, PostgreSQL ${version}`
 }
 
 function documentOf(results: Results): string {
@@ -67,11 +59,5 @@ function tableOf(goals: readonly Goal[]): Table {
 }
 
 function markdownOf({ head, rows }: Table): string {
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
-  )
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`
-  return [line(head), rule, ...rows.map(line)].join('\n')
+  return markdownTable(head, rows)
 }

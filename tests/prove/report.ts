@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { sqlOn } from '../support/database.ts'
+import { markdownTable, measuredWhere } from '../support/document.ts'
 import type { Outcome, Row } from './row.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -31,7 +30,7 @@ export async function keepResult(
   serverUrl: string,
 ): Promise<void> {
   const results: Record<string, Result> = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
-  results[id] = { trials, failures, notes, seconds, mutants, where: await whereOf(serverUrl) }
+  results[id] = { trials, failures, notes, seconds, mutants, where: await measuredWhere(serverUrl) }
   writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`)
   writeFileSync(DOCUMENT, documentOf(rows, results))
 }
@@ -41,21 +40,21 @@ export function boundOf({ trials, failures }: Pick<Outcome, 'trials' | 'failures
   return failures === 0 && trials > 0 ? `${((3 / trials) * 100).toPrecision(2)} %` : '-'
 }
 
-async function whereOf(serverUrl: string): Promise<string> {
-  const [row] = await sqlOn<{ server_version: string }>(serverUrl, 'show server_version')
-  const version = row?.server_version.split(' ')[0]
-  return `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores, Node ${process.version.slice(1)}, PostgreSQL ${version}`
-}
-
 function documentOf(rows: readonly Row[], results: Readonly<Record<string, Result>>): string {
   const known = rows.flatMap((row) => {
     const result = results[row.id]
     return result === undefined ? [] : [{ row, result }]
   })
   const mutants = known.flatMap(({ result }) => result.mutants)
-  const lines = known.map(
-    ({ row, result }) =>
-      `| ${row.id} | ${row.promise} | ${result.trials.toLocaleString('en-US')} | ${result.failures} | ${boundOf(result)} |`,
+  const table = markdownTable(
+    ['row', 'promise', 'tried', 'wrong', 'below (95 %)'],
+    known.map(({ row, result }) => [
+      row.id,
+      row.promise,
+      result.trials.toLocaleString('en-US'),
+      String(result.failures),
+      boundOf(result),
+    ]),
   )
   const details = known.map(
     ({ row, result }) => `### ${row.id}
@@ -81,9 +80,7 @@ npm run prove -- --size release
 which takes hours; \`npm run prove\` ends in minutes, and \`-- --row G8\` tries one row. Zero wrong of n means that the fault
 is rarer than 3/n with 95 % confidence. ${mutants.filter(({ by }) => by !== null).length} of ${mutants.length} mutants were found out.
 
-| row | promise | tried | wrong | below (95 %) |
-| --- | --- | --- | --- | --- |
-${lines.join('\n')}
+${table}
 
 ${details.join('\n')}`
 }

@@ -62,6 +62,16 @@ export async function timed<T>(call: Promise<T>): Promise<readonly [T, number]> 
   return [await call, performance.now() - beganMs]
 }
 
+/** What so large a share of the measurements is at most. */
+export function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? 0
+}
+
+export function shownTimes(timesMs: readonly number[]): string {
+  const at = (share: number) => quantile(timesMs, share).toFixed(1)
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, at the most ${at(1)} ms of ${timesMs.length}`
+}
+
 /** Milliseconds until the call is answered 200. */
 export async function untilServed(
   trial: Trial,

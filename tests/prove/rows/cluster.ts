@@ -3,8 +3,10 @@ import { hasHaProxy, openHaProxy } from '../../support/haproxy.ts'
 import { quickClient } from '../../support/quick-client.ts'
 import { PASSWORD } from '../../support/running-app.ts'
 import { type Cluster, type Member, post, withCluster } from '../cluster.ts'
+import { NOTHING_OBEYED } from '../naive-forms.ts'
 import { LEASE_MS, withDatabase } from '../pair.ts'
 import type { Row, Trial } from '../row.ts'
+import { quantile, shownTimes } from '../scene.ts'
 
 /** How much later a logout may be answered that waits until the other instances obey, in milliseconds. */
 const STRICT_COSTS_MS = 15
@@ -34,42 +36,21 @@ export const clusterRows: readonly Row[] = [
     promise:
       'three processes, one paused and one killed now and then: none accepts what is acknowledged as revoked',
     sizes: { ci: 3000, release: 1_000_000, mutant: 600 },
-    mutants: [
-      {
-        name: 'nothing that is announced is obeyed',
-        file: 'src/adapters/postgres/announcing/instance.ts',
-        find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
-        replace: '',
-      },
-    ],
+    mutants: [NOTHING_OBEYED],
     run: (trial) => withCluster(trial, { revocation: 'strict' }, (cluster) => attack(trial, cluster)),
   },
   {
     id: 'G8b',
     promise: 'the same with prompt revocation: the others obey in milliseconds, and within a second',
     sizes: { ci: 300, release: 10_000, mutant: 20 },
-    mutants: [
-      {
-        name: 'nothing that is announced is obeyed',
-        file: 'src/adapters/postgres/announcing/instance.ts',
-        find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
-        replace: '',
-      },
-    ],
+    mutants: [NOTHING_OBEYED],
     run: (trial) => withCluster(trial, { revocation: 'prompt' }, (cluster) => measureWindow(trial, cluster)),
   },
   {
     id: 'G8c',
     promise: 'strict beside prompt: logouts under load are answered no later than 15 ms after, and exact',
     sizes: { ci: 200, release: 2000, mutant: 40 },
-    mutants: [
-      {
-        name: 'nothing that is announced is obeyed',
-        file: 'src/adapters/postgres/announcing/instance.ts',
-        find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
-        replace: '',
-      },
-    ],
+    mutants: [NOTHING_OBEYED],
     run: compareModes,
   },
 ]
@@ -110,8 +91,10 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
     client.close()
     await balancer?.close()
   }
-  trial.note(`${checks} checks after an acknowledgement; logouts beside a paused process: ${shares(slowMs)}`)
-  trial.note(`logouts otherwise, also just after a process was killed: ${shares(healthyMs)}`)
+  trial.note(
+    `${checks} checks after an acknowledgement; logouts beside a paused process: ${shownTimes(slowMs)}`,
+  )
+  trial.note(`logouts otherwise, also just after a process was killed: ${shownTimes(healthyMs)}`)
   trial.note(balancer === null ? 'no HAProxy on this machine' : 'checked by way of HAProxy, too')
 
   async function logInAndOut(email: string): Promise<void> {
@@ -212,7 +195,7 @@ async function measureWindow(trial: Trial, { members, emails }: Cluster): Promis
       }
     }),
   )
-  trial.note(`accepted after the acknowledgement: ${shares(windows)}`)
+  trial.note(`accepted after the acknowledgement: ${shownTimes(windows)}`)
 }
 
 /** Two clusters on databases of their own, one of each mode, that log out in turn while they validate. */
@@ -231,9 +214,9 @@ async function compareModes(trial: Trial): Promise<void> {
       ),
     ),
   )
-  const laterMs = at(strictMs, 0.99) - at(promptMs, 0.99)
-  trial.note(`strict: ${shares(strictMs)}`)
-  trial.note(`prompt: ${shares(promptMs)}`)
+  const laterMs = quantile(strictMs, 0.99) - quantile(promptMs, 0.99)
+  trial.note(`strict: ${shownTimes(strictMs)}`)
+  trial.note(`prompt: ${shownTimes(promptMs)}`)
   if (trial.judgesTimes)
     trial.expect(
       laterMs <= STRICT_COSTS_MS,
@@ -269,13 +252,4 @@ function logOutTogether(
       return tookMs
     }),
   )
-}
-
-function at(times: readonly number[], share: number): number {
-  return times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) * share)] ?? 0
-}
-
-function shares(times: readonly number[]): string {
-  const shown = (share: number) => at(times, share).toFixed(1)
-  return `p50 ${shown(0.5)} ms, p99 ${shown(0.99)} ms, at the most ${shown(1)} ms of ${times.length}`
 }

@@ -14,11 +14,17 @@ import {
   readHistory,
   shownAnomaly,
 } from '../history.ts'
+import {
+  ACKNOWLEDGED_BEFORE_OBEYED,
+  ENDLESS_LEASE,
+  LOGIN_TOKENS,
+  NOTHING_OBEYED,
+  REVOKED_AGAIN,
+} from '../naive-forms.ts'
 import { withDatabase } from '../pair.ts'
 import type { Row, Trial } from '../row.ts'
 import { shown } from '../scene.ts'
 
-const LOGIN_TOKENS = 'src/adapters/postgres/login-tokens.ts'
 /** Many, since most of them wait for an acknowledgement while something is wrong. */
 const CUSTOMERS = 16
 /** Operations before the first fault. */
@@ -34,36 +40,16 @@ export const historyRows: readonly Row[] = [
       'every run logs invoke and return: to a checker each token is a register that is written once, 0 anomalies',
     sizes: { ci: 3000, release: 200_000, mutant: 1500 },
     mutants: [
-      {
-        name: 'acknowledged before it is obeyed',
-        file: 'src/application/announced.ts',
-        find: 'if (mayHaveEnded(answer)) await invalidations.announce(invalidation)',
-        replace: '',
-      },
-      {
-        name: 'nothing that is announced is obeyed',
-        file: 'src/adapters/postgres/announcing/instance.ts',
-        find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
-        replace: '',
-      },
-      {
-        name: 'a lease never ends',
-        file: 'src/adapters/postgres/announcing/lease.ts',
-        find: 'if (clock.monotonicMs() - sentAt.monotonicMs >= LEASE_MS - MARGIN_MS) return false',
-        replace: 'return true',
-      },
+      ACKNOWLEDGED_BEFORE_OBEYED,
+      NOTHING_OBEYED,
+      ENDLESS_LEASE,
       {
         name: "a login revokes everybody's tokens",
         file: LOGIN_TOKENS,
         find: "where customer_id = $1 and name = 'login' and revoked_at is null",
         replace: "where $1::uuid is not null and name = 'login' and revoked_at is null",
       },
-      {
-        name: 'what is revoked is revoked again',
-        file: LOGIN_TOKENS,
-        find: 'where id = $1 and revoked_at is null and (expires_at',
-        replace: 'where id = $1 and (expires_at',
-      },
+      REVOKED_AGAIN,
     ],
     async run(trial) {
       const file = join(trial.folder, 'history.ndjson')

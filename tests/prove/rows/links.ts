@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestDatabase } from '../../support/database.ts'
 import { hasPgBouncer } from '../../support/pgbouncer.ts'
 import type { RunningApp } from '../../support/running-app.ts'
+import { ENDLESS_LEASE, NO_FORGETTING, OTHERS_NOT_WAITED_FOR } from '../naive-forms.ts'
 import { withOwnServer } from '../own-server.ts'
 import {
   kept,
@@ -17,23 +18,7 @@ import {
 import { type Row, Skipped, type Trial } from '../row.ts'
 import { kill, shown } from '../scene.ts'
 
-const INSTANCE = 'src/adapters/postgres/announcing/instance.ts'
-const LEASE = 'src/adapters/postgres/announcing/lease.ts'
-const ACKNOWLEDGEMENTS = 'src/adapters/postgres/announcing/acknowledgements.ts'
 const INVALIDATIONS = 'src/adapters/postgres/invalidations.ts'
-
-const ENDLESS_LEASE = {
-  name: 'a lease never ends',
-  file: LEASE,
-  find: 'if (clock.monotonicMs() - sentAt.monotonicMs >= LEASE_MS - MARGIN_MS) return false',
-  replace: 'return true',
-}
-const HASTY_LOGOUT = {
-  name: 'a logout waits for no other instance',
-  file: ACKNOWLEDGEMENTS,
-  find: 'if (missing.size > 0) return',
-  replace: '',
-}
 
 /** How many customers log out at the same time. */
 const LOGOUTS = 10
@@ -71,16 +56,7 @@ export const linkRows: readonly Row[] = [
     id: 'G9',
     promise: 'a link lost, frozen or half-open: exact all the same, no request fails, the cache comes back',
     sizes: { ci: 10, release: 100 },
-    mutants: [
-      {
-        name: 'a new link forgets nothing',
-        file: INSTANCE,
-        find: "      isUnderstood = true\n      obey({ kind: 'everything' })",
-        replace: '      isUnderstood = true',
-      },
-      ENDLESS_LEASE,
-      HASTY_LOGOUT,
-    ],
+    mutants: [NO_FORGETTING, ENDLESS_LEASE, OTHERS_NOT_WAITED_FOR],
     async run(trial) {
       for (const revocation of ['strict', 'prompt'] as const) {
         await withPair(trial, (pair) => underFaults(trial, pair, NETWORK_FAULTS, revocation), { revocation })
@@ -92,7 +68,7 @@ export const linkRows: readonly Row[] = [
     promise:
       'the backend behind a link is stopped by SIGSTOP: the same, and a logout waits for a lease at most',
     sizes: { ci: 10, release: 100 },
-    mutants: [ENDLESS_LEASE, HASTY_LOGOUT],
+    mutants: [ENDLESS_LEASE, OTHERS_NOT_WAITED_FOR],
     run: (trial) =>
       withOwnServer(trial, async ({ database }) => {
         for (const pooled of hasPgBouncer() ? (['nothing', 'queries'] as const) : (['nothing'] as const)) {

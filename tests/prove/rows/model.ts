@@ -3,13 +3,19 @@ import { HOUSE } from '../../support/cluster-model/parts.ts'
 import { clusterProperty } from '../../support/cluster-model/property.ts'
 import { newClusterTally } from '../../support/cluster-model/tally.ts'
 import { newTally, revocationProperty, type Tally } from '../../support/revocation-model.ts'
+import {
+  ACKNOWLEDGEMENTS,
+  ANNOUNCED,
+  CACHE,
+  CUSTOMER_AS_DIGEST,
+  INSTANCE,
+  LEASE,
+  MARKED_FILL_JOINED,
+  NO_FORGETTING,
+  OTHERS_NOT_WAITED_FOR,
+  READ_THEN_STORE,
+} from '../naive-forms.ts'
 import type { Mutant, Row, Trial } from '../row.ts'
-
-const ANNOUNCED = 'src/application/announced.ts'
-const CACHE = 'src/adapters/caching/login-tokens.ts'
-const ACKNOWLEDGEMENTS = 'src/adapters/postgres/announcing/acknowledgements.ts'
-const INSTANCE = 'src/adapters/postgres/announcing/instance.ts'
-const LEASE = 'src/adapters/postgres/announcing/lease.ts'
 
 const MUTANT_RUNS = 200
 /**
@@ -22,18 +28,8 @@ const SHARE_OF_ONE_INSTANCE = 0.2
 
 /** What breaks one cache already, with nobody to agree with. */
 const CACHE_MUTANTS: readonly Mutant[] = [
-  {
-    name: 'read then store',
-    file: CACHE,
-    find: 'else if (!fill.marked) keep(digest, owned, untilMonotonicMs)',
-    replace: 'else keep(digest, owned, untilMonotonicMs)',
-  },
-  {
-    name: 'a look-up that an invalidation marked is joined',
-    file: CACHE,
-    find: '    fill.marked = true\n    fills.delete(digest)',
-    replace: '    fill.marked = true',
-  },
+  READ_THEN_STORE,
+  MARKED_FILL_JOINED,
   {
     name: 'cleared before the commit',
     file: ANNOUNCED,
@@ -45,7 +41,7 @@ const CACHE_MUTANTS: readonly Mutant[] = [
     },`,
   },
   {
-    name: 'acknowledged before it is obeyed',
+    name: 'acknowledged before others obey',
     file: ANNOUNCED,
     find: 'if (mayHaveEnded(answer)) await invalidations.announce(invalidation)',
     replace: 'if (mayHaveEnded(answer)) void invalidations.announce(invalidation)',
@@ -118,12 +114,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
     find: 'return byTheWallMs >= 0 && byTheWallMs < LEASE_MS - MARGIN_MS',
     replace: 'return true',
   },
-  {
-    name: 'no forgetting on a new link',
-    file: INSTANCE,
-    find: "isUnderstood = true\n      obey({ kind: 'everything' })",
-    replace: 'isUnderstood = true',
-  },
+  NO_FORGETTING,
   heartbeatsBeforeTheLink(),
   {
     name: 'a lost link keeps its lease and answers asks',
@@ -151,12 +142,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
           for (const invalidation of notice.invalidations) obey(invalidation)
         })`,
   },
-  {
-    name: 'a customer is taken for a digest',
-    file: 'src/adapters/postgres/announcing/notices.ts',
-    find: "changed(words.map((customerId) => ({ kind: 'customer', customerId })))",
-    replace: "changed(words.map((digest) => ({ kind: 'digest', digest })))",
-  },
+  CUSTOMER_AS_DIGEST,
   {
     name: 'the list of instances is taken before the own ask came back',
     file: INSTANCE,
@@ -172,12 +158,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
     find: 'if (nowMs - linkedMs < LEASE_MS) return',
     replace: 'if (linkedMs === Infinity) return',
   },
-  {
-    name: 'waits for no other instance',
-    file: ACKNOWLEDGEMENTS,
-    find: 'if (missing.size > 0) return',
-    replace: '',
-  },
+  OTHERS_NOT_WAITED_FOR,
   {
     name: 'waits for half a lease of a silent instance',
     file: ACKNOWLEDGEMENTS,

@@ -9,6 +9,7 @@ import {
   type PortCall,
   type PortRun,
 } from '../faulty-ports.ts'
+import { ANNOUNCED, UNKNOWN_OUTCOME_IGNORED } from '../naive-forms.ts'
 import {
   type Kind,
   ownRoutes,
@@ -26,7 +27,6 @@ import { inParallel } from '../wire.ts'
 
 const LOGIN = 'src/application/login.ts'
 const LOGOUT = 'src/application/logout.ts'
-const ANNOUNCED = 'src/application/announced.ts'
 const LATE_MS = 50
 /** More than a request's patience. */
 const TOO_LATE_MS = 1100
@@ -152,12 +152,7 @@ export const portRows: readonly Row[] = [
         find: 'loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), waitMs)',
         replace: 'loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), waitMs).catch(() => true)',
       },
-      {
-        name: 'an unknown outcome is not obeyed',
-        file: ANNOUNCED,
-        find: 'invalidations.announce(invalidation).catch(() => {})',
-        replace: '',
-      },
+      UNKNOWN_OUTCOME_IGNORED,
       {
         name: 'acknowledged although nobody could be told',
         file: ANNOUNCED,

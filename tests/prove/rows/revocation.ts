@@ -5,6 +5,16 @@ import { quickClient } from '../../support/quick-client.ts'
 import { type Called, PASSWORD, type RunningApp } from '../../support/running-app.ts'
 import { withApp } from '../app.ts'
 import {
+  ACKNOWLEDGED_BEFORE_OBEYED,
+  ANNOUNCED,
+  CACHE,
+  CUSTOMER_AS_DIGEST,
+  MARKED_FILL_JOINED,
+  NOTHING_OBEYED,
+  READ_THEN_STORE,
+  UNKNOWN_OUTCOME_IGNORED,
+} from '../naive-forms.ts'
+import {
   kept,
   LEASE_MS,
   refused,
@@ -15,11 +25,8 @@ import {
   withPair,
 } from '../pair.ts'
 import type { Row, Trial } from '../row.ts'
-import { isRefused, shown } from '../scene.ts'
+import { isRefused, shown, shownTimes } from '../scene.ts'
 
-const CACHE = 'src/adapters/caching/login-tokens.ts'
-const ANNOUNCED = 'src/application/announced.ts'
-const INSTANCE = 'src/adapters/postgres/announcing/instance.ts'
 const LOOK_UP = 'as asked (token_hash, n)'
 const HELD_MS = 500
 /** Where nobody listens. */
@@ -32,12 +39,7 @@ export const revocationRows: readonly Row[] = [
     promise: 'concurrent checks around each logout: none that begins after its answer is accepted',
     sizes: { ci: 5000, release: 1_000_000, mutant: 200 },
     mutants: [
-      {
-        name: 'acknowledged before it is obeyed',
-        file: ANNOUNCED,
-        find: 'if (mayHaveEnded(answer)) await invalidations.announce(invalidation)',
-        replace: '',
-      },
+      ACKNOWLEDGED_BEFORE_OBEYED,
       {
         name: 'obeyed before the commit',
         file: ANNOUNCED,
@@ -70,20 +72,7 @@ export const revocationRows: readonly Row[] = [
     id: 'G3',
     promise: 'a look-up that was slow when the token was revoked puts nothing back',
     sizes: { ci: 6, release: 200 },
-    mutants: [
-      {
-        name: 'what was read before an invalidation is kept',
-        file: CACHE,
-        find: 'else if (!fill.marked) keep(digest, owned, untilMonotonicMs)',
-        replace: 'else keep(digest, owned, untilMonotonicMs)',
-      },
-      {
-        name: 'a look-up that an invalidation marked is joined',
-        file: CACHE,
-        find: '    fill.marked = true\n    fills.delete(digest)',
-        replace: '    fill.marked = true',
-      },
-    ],
+    mutants: [READ_THEN_STORE, MARKED_FILL_JOINED],
     run: (trial) => slowLookUps(trial, 'linked'),
   },
   {
@@ -106,14 +95,7 @@ export const revocationRows: readonly Row[] = [
     promise:
       'the reply to a commit is lost: 503, obeyed at once where it was asked, and never two live tokens',
     sizes: { ci: 5, release: 250, mutant: 2 },
-    mutants: [
-      {
-        name: 'an unknown outcome is not obeyed',
-        file: ANNOUNCED,
-        find: 'invalidations.announce(invalidation).catch(() => {})',
-        replace: '',
-      },
-    ],
+    mutants: [UNKNOWN_OUTCOME_IGNORED],
     run: (trial) =>
       withPair(trial, async ({ database, one, other, link, queries }) => {
         const { id, email } = await one.addCustomer()
@@ -147,21 +129,7 @@ export const revocationRows: readonly Row[] = [
     promise:
       'what others change (psql, a password, a disable, a deletion) is obeyed within a second of its commit',
     sizes: { ci: 20, release: 1000, mutant: 2 },
-    mutants: [
-      {
-        name: 'a customer is taken for a digest',
-        file: 'src/adapters/postgres/announcing/notices.ts',
-        find: "if (says === 'customers') return changed(words.map((customerId) => ({ kind: 'customer', customerId })))",
-        replace:
-          "if (says === 'customers') return changed(words.map((digest) => ({ kind: 'digest', digest })))",
-      },
-      {
-        name: 'nothing that is announced is obeyed',
-        file: INSTANCE,
-        find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
-        replace: '',
-      },
-    ],
+    mutants: [CUSTOMER_AS_DIGEST, NOTHING_OBEYED],
     run: (trial) =>
       withPair(trial, async ({ database, one, other }) => {
         const windows: number[] = []
@@ -183,11 +151,7 @@ export const revocationRows: readonly Row[] = [
             }
           }
         }
-        windows.sort((a, b) => a - b)
-        const at = (share: number) => (windows[Math.floor((windows.length - 1) * share)] ?? 0).toFixed(1)
-        trial.note(
-          `refused ${at(0.5)} ms after the commit in the median, p99 ${at(0.99)} ms, ${at(1)} ms at the most`,
-        )
+        trial.note(`refused after the commit: ${shownTimes(windows)}`)
       }),
   },
 ]

@@ -1,0 +1,80 @@
+import type { Mutant } from './row.ts'
+
+/** Naive forms of revocation that more than one row finds out, each in its own way. */
+
+export const ANNOUNCED = 'src/application/announced.ts'
+export const CACHE = 'src/adapters/caching/login-tokens.ts'
+export const LOGIN_TOKENS = 'src/adapters/postgres/login-tokens.ts'
+export const ACKNOWLEDGEMENTS = 'src/adapters/postgres/announcing/acknowledgements.ts'
+export const INSTANCE = 'src/adapters/postgres/announcing/instance.ts'
+export const LEASE = 'src/adapters/postgres/announcing/lease.ts'
+
+export const READ_THEN_STORE: Mutant = {
+  name: 'read then store',
+  file: CACHE,
+  find: 'else if (!fill.marked) keep(digest, owned, untilMonotonicMs)',
+  replace: 'else keep(digest, owned, untilMonotonicMs)',
+}
+
+export const MARKED_FILL_JOINED: Mutant = {
+  name: 'a look-up that an invalidation marked is joined',
+  file: CACHE,
+  find: '    fill.marked = true\n    fills.delete(digest)',
+  replace: '    fill.marked = true',
+}
+
+export const ACKNOWLEDGED_BEFORE_OBEYED: Mutant = {
+  name: 'acknowledged before it is obeyed',
+  file: ANNOUNCED,
+  find: 'if (mayHaveEnded(answer)) await invalidations.announce(invalidation)',
+  replace: '',
+}
+
+export const UNKNOWN_OUTCOME_IGNORED: Mutant = {
+  name: 'an unknown outcome is not obeyed',
+  file: ANNOUNCED,
+  find: 'invalidations.announce(invalidation).catch(() => {})',
+  replace: '',
+}
+
+export const REVOKED_AGAIN: Mutant = {
+  name: 'what is revoked is revoked again',
+  file: LOGIN_TOKENS,
+  find: 'where id = $1 and revoked_at is null and (expires_at',
+  replace: 'where id = $1 and (expires_at',
+}
+
+export const NOTHING_OBEYED: Mutant = {
+  name: 'nothing that is announced is obeyed',
+  file: INSTANCE,
+  find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
+  replace: '',
+}
+
+export const CUSTOMER_AS_DIGEST: Mutant = {
+  name: 'a customer is taken for a digest',
+  file: 'src/adapters/postgres/announcing/notices.ts',
+  find: "changed(words.map((customerId) => ({ kind: 'customer', customerId })))",
+  replace: "changed(words.map((digest) => ({ kind: 'digest', digest })))",
+}
+
+export const NO_FORGETTING: Mutant = {
+  name: 'a new link forgets nothing',
+  file: INSTANCE,
+  find: "      isUnderstood = true\n      obey({ kind: 'everything' })",
+  replace: '      isUnderstood = true',
+}
+
+export const ENDLESS_LEASE: Mutant = {
+  name: 'a lease never ends',
+  file: LEASE,
+  find: 'if (clock.monotonicMs() - sentAt.monotonicMs >= LEASE_MS - MARGIN_MS) return false',
+  replace: 'return true',
+}
+
+export const OTHERS_NOT_WAITED_FOR: Mutant = {
+  name: 'a logout waits for no other instance',
+  file: ACKNOWLEDGEMENTS,
+  find: 'if (missing.size > 0) return',
+  replace: '',
+}
