@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { firstWelcome, laterWelcome } from './adapters/cli/welcome.ts'
 import type { Configuration } from './adapters/config/configuration.ts'
-import { assertAddressIsFree } from './adapters/http/server.ts'
+import { freeAddress } from './adapters/http/server.ts'
 import { endOfWorker, isWorker, startWorkers } from './adapters/node-cluster/workers.ts'
 import { pinoLog } from './adapters/pino/log.ts'
 import { waitedInvalidations } from './adapters/postgres/invalidations.ts'
@@ -37,7 +37,7 @@ async function serveAlone(options: ServiceOptions): Promise<void> {
 /** The primary: it owns the database and its schema; its workers serve, each an instance like any other. */
 async function serveByWorkers({ configuration, log }: ServiceOptions): Promise<void> {
   const signal = firstSignal()
-  const address = await assertAddressIsFree(configuration)
+  const address = await freeAddress(configuration)
   const url = configuration.publicUrl ?? address
   const database = await openDatabase(configuration, 'service', log)
   try {
@@ -93,11 +93,11 @@ function firstSignal(): Promise<(typeof SIGNALS)[number]> {
   })
 }
 
-function endAtSecondSignal(log: Log, before = () => {}): void {
+function endAtSecondSignal(log: Log, killWorkers = () => {}): void {
   for (const name of SIGNALS) {
     process.on(name, () => {
       log.warn('service.ended_at_once', { signal: name })
-      before()
+      killWorkers()
       process.exit(1)
     })
   }

@@ -5,7 +5,7 @@ import { type CachedToken, cachedLoginTokens } from './adapters/caching/login-to
 import { type Configuration, LOG_LEVELS } from './adapters/config/configuration.ts'
 import { builtInRoutes, probeRoutes } from './adapters/http/built-in-routes.ts'
 import type { Route } from './adapters/http/route.ts'
-import { assertAddressIsFree, type RunningServer, startServer } from './adapters/http/server.ts'
+import { freeAddress, type RunningServer, startServer } from './adapters/http/server.ts'
 import { nodeCache } from './adapters/node-cache/cache.ts'
 import { isWorker } from './adapters/node-cluster/workers.ts'
 import { randomIds } from './adapters/node-crypto/ids.ts'
@@ -53,8 +53,8 @@ export async function startService({
   version,
   routes,
 }: ServiceOptions): Promise<Service> {
-  // Before anything is made or started for it. Workers share an address that their primary has looked at.
-  if (!isWorker) await assertAddressIsFree(configuration)
+  // Where it is taken, nothing is made or started. Workers share an address that their primary has looked at.
+  if (!isWorker) await freeAddress(configuration)
   const database = await openDatabase(configuration, 'service', log)
   const invalidations = openInvalidations(configuration, database, log)
   async function closeStores(): Promise<void> {

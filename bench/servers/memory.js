@@ -9,7 +9,7 @@ const { cachedLoginTokens } = await import(`${dist}/adapters/caching/login-token
 const { nodeCache } = await import(`${dist}/adapters/node-cache/cache.js`)
 const { memoryInvalidations } = await import(`${dist}/adapters/memory/invalidations.js`)
 const { systemClock } = await import(`${dist}/adapters/system-clock/clock.js`)
-const { keptFor } = await import(`${dist}/adapters/http/kept-answer.js`)
+const { keptFor } = await import(`${dist}/adapters/http/answer-text.js`)
 const { LOGIN_TOKEN_ABILITIES, LOGIN_TOKEN_NAME } = await import(`${dist}/domain/login-token.js`)
 const { me } = await import(`${dist}/application/me.js`)
 

@@ -1,43 +1,17 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { EMAIL, PASSWORD, programSuite } from '../support/program-suite.ts'
 import { sendRaw } from '../support/raw-http.ts'
 import { type CallOptions, callAt } from '../support/running-app.ts'
-import { type RunningProcess, startLatchkey, temporaryFolder } from '../support/running-process.ts'
 
-const EMAIL = 'canary@example.com'
-const PASSWORD = 'correct horse 9'
-const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
-
-let folder: Awaited<ReturnType<typeof temporaryFolder>>
-let database: TestDatabase
-let running: RunningProcess | null = null
-beforeEach(async () => {
-  folder = await temporaryFolder()
-  database = await createTestDatabase()
-  await database.sql(
-    'insert into customers (id, email, password_hash, created_at) values (gen_random_uuid(), $1, $2, now())',
-    [EMAIL, HASH],
-  )
-})
-afterEach(async () => {
-  running?.child.kill('SIGKILL')
-  await running?.ended
-  await database.drop()
-  folder.remove()
-})
+const suite = programSuite()
 
 async function startService(env: Record<string, string>) {
-  const service = startLatchkey([], {
-    cwd: folder.path,
-    env: { PORT: '0', DATABASE_URL: database.url, BCRYPT_COST: '4', ...env },
-  })
-  running = service
-  const [, url = ''] = await service.until(/running at (\S+)/)
+  const { service, url, port } = await suite.start(env)
   return {
     service,
-    port: Number(new URL(url).port),
+    port,
     call: (path: string, options?: CallOptions) => callAt(url, path, options),
     async end() {
       service.child.kill('SIGTERM')
@@ -79,8 +53,9 @@ async function askEverything({ call, port }: Awaited<ReturnType<typeof startServ
   assert.equal(await status('/api/canary'), 404)
   const { answers } = await sendRaw(port, 'canary\r\n\r\n')
   assert.equal(answers[0]?.status, 400)
-  await database.sql('alter table customers rename column password_hash to renamed')
+  await suite.database().sql('alter table customers rename column password_hash to renamed')
   assert.equal(await status(`/api/login${query}`, { body: { email: EMAIL, password: PASSWORD } }), 500)
+  await suite.database().sql('alter table customers rename column renamed to password_hash')
   return [token, token.slice(0, 12), 'canary', 'correct']
 }
 

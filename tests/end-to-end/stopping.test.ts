@@ -2,46 +2,18 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { EMAIL, PASSWORD, programSuite } from '../support/program-suite.ts'
 import { comparable, sendRaw } from '../support/raw-http.ts'
-import { type RunningProcess, startLatchkey, temporaryFolder } from '../support/running-process.ts'
+import type { RunningProcess } from '../support/running-process.ts'
 import { openTcpProxy } from '../support/tcp-proxy.ts'
 
 /** Less than every wait that these services are set to, and more than a busy machine takes for what is done at once. */
 const AT_ONCE_MS = 30_000
-const EMAIL = 'ana@example.com'
-const PASSWORD = 'correct horse 9'
-const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>
-let database: TestDatabase
-let running: RunningProcess | null = null
-before(async () => {
-  folder = await temporaryFolder()
-  database = await createTestDatabase()
-  await database.sql(
-    'insert into customers (id, email, password_hash, created_at) values (gen_random_uuid(), $1, $2, now())',
-    [EMAIL, HASH],
-  )
-})
-// One that a failed test has left would not end.
-afterEach(() => void running?.child.kill('SIGKILL'))
-after(async () => {
-  await database.drop()
-  folder.remove()
-})
-
-async function startService(env: Record<string, string>) {
-  const service = startLatchkey([], {
-    cwd: folder.path,
-    env: { PORT: '0', DATABASE_URL: database.url, BCRYPT_COST: '4', DRAIN_DEADLINE: '1m', ...env },
-  })
-  running = service
-  const [, url = ''] = await service.until(/running at (\S+)/)
-  return { service, port: Number(new URL(url).port) }
-}
+const suite = programSuite()
+const startService = (env: Record<string, string>) => suite.start({ DRAIN_DEADLINE: '1m', ...env })
 
 /** Sends the signal; answers how the process ended, and how long after. */
 async function end({ child, ended }: RunningProcess, signal: NodeJS.Signals) {
@@ -78,9 +50,11 @@ describe('a service that is told to end', () => {
     assert.match(stdout, /service\.stopped/)
     assert.equal(code, 0)
     assert.ok(tookMs < AT_ONCE_MS, `${tookMs} ms`)
-    const left = await database.sql(
-      "select from pg_stat_activity where datname = current_database() and application_name like 'latchkey%'",
-    )
+    const left = await suite
+      .database()
+      .sql(
+        "select from pg_stat_activity where datname = current_database() and application_name like 'latchkey%'",
+      )
     assert.deepEqual(left, [])
     t.diagnostic(`ended ${Math.round(tookMs)} ms after the signal`)
   })
@@ -135,7 +109,7 @@ describe('a service that is told to end', () => {
   })
 
   test('case 091: ends in order while its database is out of reach', async (t) => {
-    const proxy = await openTcpProxy(database.url)
+    const proxy = await openTcpProxy(suite.database().url)
     t.after(() => proxy.close())
     const { service, port } = await startService({ DATABASE_URL: proxy.url })
     const login = { answers: 1, quietMs: AT_ONCE_MS }
@@ -154,9 +128,9 @@ describe('a service that is told to end', () => {
 
   test('case 093: has told of a bug in a whole line before it ends', async () => {
     const { service, port } = await startService({})
-    await database.sql('alter table customers rename column password_hash to renamed')
+    await suite.database().sql('alter table customers rename column password_hash to renamed')
     const { answers } = await sendRaw(port, loginBytes, { answers: 1, quietMs: AT_ONCE_MS }).finally(() =>
-      database.sql('alter table customers rename column renamed to password_hash'),
+      suite.database().sql('alter table customers rename column renamed to password_hash'),
     )
     const { code, stdout } = await end(service, 'SIGTERM')
     assert.equal(answers[0]?.status, 500)

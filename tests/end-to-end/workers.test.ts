@@ -2,43 +2,19 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { EMAIL, PASSWORD, programSuite } from '../support/program-suite.ts'
 import { type Called, callAt } from '../support/running-app.ts'
-import { type RunningProcess, startLatchkey, temporaryFolder } from '../support/running-process.ts'
 
-const EMAIL = 'ana@example.com'
-const PASSWORD = 'correct horse 9'
-const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 const WORKERS = 3
 /** For what is only a question of time. */
 const FOR_EVER_MS = 30_000
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>
-let database: TestDatabase
-let running: RunningProcess | null = null
-before(async () => {
-  folder = await temporaryFolder()
-  database = await createTestDatabase()
-  await database.sql(
-    'insert into customers (id, email, password_hash, created_at) values (gen_random_uuid(), $1, $2, now())',
-    [EMAIL, HASH],
-  )
-})
-afterEach(() => void running?.child.kill('SIGKILL'))
-after(async () => {
-  await database.drop()
-  folder.remove()
-})
+const suite = programSuite()
 
 async function start(env: Record<string, string> = {}) {
-  const service = startLatchkey(['serve'], {
-    cwd: folder.path,
-    env: { PORT: '0', DATABASE_URL: database.url, BCRYPT_COST: '4', WORKERS: String(WORKERS), ...env },
-  })
-  running = service
-  const [, url = ''] = await service.until(/running at (\S+)/)
+  const { service, url } = await suite.start({ WORKERS: String(WORKERS), ...env })
   const primary = service.child.pid ?? 0
   return { service, url, primary, workers: () => childrenOf(primary) }
 }
@@ -90,7 +66,7 @@ describe('several workers', () => {
       const later = await Promise.all(Array.from({ length: 30 }, () => call(url, '/api/me', { token })))
       assert.ok(later.every(({ status }) => status === 401))
     }
-    const [links] = await database.sql<{ n: number }>(
+    const [links] = await suite.database().sql<{ n: number }>(
       `select count(*)::int as n from pg_stat_activity
        where datname = current_database() and application_name = 'latchkey link'`,
     )
@@ -151,19 +127,9 @@ describe('several workers', () => {
   })
 
   test('that cannot start end the start, in one line', async () => {
-    const crash = join(folder.path, 'crash.cjs')
+    const crash = join(suite.folder(), 'crash.cjs')
     writeFileSync(crash, "if (require('node:cluster').isWorker) process.exit(7)")
-    const service = startLatchkey(['serve'], {
-      cwd: folder.path,
-      env: {
-        PORT: '0',
-        DATABASE_URL: database.url,
-        WORKERS: '2',
-        BCRYPT_COST: '10',
-        NODE_OPTIONS: `--require ${crash}`,
-      },
-    })
-    running = service
+    const service = suite.launch({ WORKERS: '2', BCRYPT_COST: '10', NODE_OPTIONS: `--require ${crash}` })
     const { code, stderr } = await service.ended
     assert.equal(code, 1)
     assert.equal(stderr, 'latchkey: A worker ended before it served: exit code 7.\n')

@@ -5,10 +5,10 @@ import {
   MalformedToken,
   ValidationFailed,
 } from '../../domain/errors.ts'
+import { AnswerText } from './answer-text.ts'
 import { type HttpError, MethodNotAllowed, STATUS_OF, UnsupportedMediaType } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { finish } from './finish.ts'
-import { KeptAnswer } from './kept-answer.ts'
 import type { AnswerFields } from './route.ts'
 
 type HeaderList = readonly string[]
@@ -21,12 +21,12 @@ const COMMON: HeaderList = ['X-Content-Type-Options', 'nosniff', 'Cache-Control'
 export function sendSuccess(
   exchange: Exchange,
   status: number,
-  fields: AnswerFields | KeptAnswer | undefined,
+  fields: AnswerFields | AnswerText | undefined,
   headers: HeaderList = NO_HEADERS,
 ): void {
   if (status === 204) send(exchange, status, null, 0, headers)
   else {
-    const { text, bytes } = fields instanceof KeptAnswer ? fields : new KeptAnswer(fields)
+    const { text, bytes } = fields instanceof AnswerText ? fields : new AnswerText(fields)
     send(exchange, status, text, bytes, headers)
   }
 }

@@ -5,7 +5,7 @@ import { emailProblem, trimmedEmail } from '../../domain/customer.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import type { OwnedToken } from '../../domain/login-token.ts'
 import { presentedPasswordProblem } from '../../domain/password.ts'
-import { keptFor } from './kept-answer.ts'
+import { keptFor } from './answer-text.ts'
 import { probe, type Route, route } from './route.ts'
 
 /** Text that a rule of the domain may refuse with a sentence of its own. */

@@ -3,7 +3,7 @@ import type { Caller } from '../../application/authenticate.ts'
 import type { Patience } from '../../application/patience.ts'
 import type { Soon } from '../../application/soon.ts'
 import { isAbility } from '../../domain/abilities.ts'
-import type { KeptAnswer } from './kept-answer.ts'
+import type { AnswerText } from './answer-text.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -62,7 +62,7 @@ interface Declaration<Pattern extends string, A extends Auth, B, Q, P> {
         readonly params: Output<P, PathParams<Pattern>>
       },
     // biome-ignore lint/suspicious/noConfusingVoidType: a handler that answers nothing returns nothing
-  ): Soon<AnswerFields | KeptAnswer | void>
+  ): Soon<AnswerFields | AnswerText | void>
 }
 
 /** A route as the router and the dispatch read it. */
@@ -78,7 +78,7 @@ export interface Route {
   readonly body: Schema | null
   readonly bodyLimitBytes: number | null
   readonly status: number
-  readonly handle: (context: never) => Soon<AnswerFields | KeptAnswer | undefined>
+  readonly handle: (context: never) => Soon<AnswerFields | AnswerText | undefined>
 }
 
 /** A mistake in a declaration, as one sentence; it stops the start. */

@@ -112,7 +112,7 @@ export async function startServer(
  * Answers the address that can be bound, such as `http://127.0.0.1:3000`, or rejects with node's error, so that a start
  * can end before it has done anything.
  */
-export async function assertAddressIsFree({ host, port }: { host: string; port: number }): Promise<string> {
+export async function freeAddress({ host, port }: { host: string; port: number }): Promise<string> {
   const probe = createServer()
   await listen(probe, { host, port })
   const url = urlOf(probe.address() as AddressInfo)

@@ -54,6 +54,7 @@ export async function startWorkers({
   } catch (error) {
     isStopping = true
     kill()
+    await allEnded()
     throw error
   }
   for (const worker of workers) replaceWhenItEnds(worker, performance.now())
@@ -64,11 +65,15 @@ export async function startWorkers({
       isStopping = true
       for (const pause of pauses) clearTimeout(pause)
       for (const worker of workers) ask(worker, reason)
-      return new Promise((resolve) => {
-        whenAllEnded = resolve
-        if (workers.size === 0) resolve()
-      })
+      return allEnded()
     },
+  }
+
+  function allEnded(): Promise<void> {
+    return new Promise((resolve) => {
+      whenAllEnded = resolve
+      if (workers.size === 0) resolve()
+    })
   }
 
   function start(): Worker {

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { AnswerText, keptFor } from '../../../src/adapters/http/answer-text.ts'
+import type { OwnedToken } from '../../../src/domain/login-token.ts'
+import { aCustomer, aLoginToken } from '../../support/builders.ts'
+
+describe('the text of an answer', () => {
+  test('begins with success, and knows its length in bytes', () => {
+    const { text, bytes } = new AnswerText({ name: 'Zoë 😀' })
+    assert.equal(text, '{"success":true,"name":"Zoë 😀"}')
+    assert.equal(bytes, Buffer.from(text).length)
+    assert.notEqual(bytes, text.length)
+    assert.equal(new AnswerText(undefined).text, '{"success":true}')
+  })
+
+  test('is made once for a token and its customer, and again when either is another', () => {
+    let made = 0
+    const handle = keptFor(({ token, customer }: OwnedToken) => {
+      made += 1
+      return { token: token.id, name: customer.name }
+    })
+    const caller = {
+      token: aLoginToken({ customerId: 'c1' }),
+      customer: aCustomer({ id: 'c1', name: 'Ada' }),
+    }
+    assert.equal(handle(caller), handle({ ...caller }))
+    assert.equal(made, 1)
+
+    const renamed = handle({ ...caller, customer: { ...caller.customer, name: 'Ada Lovelace' } })
+    assert.match(renamed.text, /"name":"Ada Lovelace"/)
+    const other = handle({ ...caller, token: { ...caller.token, id: 'another' } })
+    assert.match(other.text, /"token":"another"/)
+    assert.equal(made, 3)
+  })
+})

@@ -1,0 +1,65 @@
+import { after, afterEach, before } from 'node:test'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+import { type RunningProcess, startLatchkey, temporaryFolder } from './running-process.ts'
+
+/** The customer of every suite. */
+export const EMAIL = 'ana@example.com'
+export const PASSWORD = 'correct horse 9'
+const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
+
+/** Services that run as programs, one after another, on a database with one customer. */
+export interface ProgramSuite {
+  readonly folder: () => string
+  readonly database: () => TestDatabase
+  /** Starts one and waits until it serves. */
+  start(env?: Readonly<Record<string, string>>): Promise<StartedProgram>
+  /** Starts one and leaves it to the test what comes of it. */
+  launch(env?: Readonly<Record<string, string>>): RunningProcess
+}
+
+export interface StartedProgram {
+  readonly service: RunningProcess
+  readonly url: string
+  readonly port: number
+}
+
+/** Prepares a file's tests and clears up behind them, also behind one that failed. */
+export function programSuite(): ProgramSuite {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>
+  let database: TestDatabase
+  let running: RunningProcess | null = null
+  before(async () => {
+    folder = await temporaryFolder()
+    database = await createTestDatabase()
+    await database.sql(
+      'insert into customers (id, email, password_hash, created_at) values (gen_random_uuid(), $1, $2, now())',
+      [EMAIL, HASH],
+    )
+  })
+  // One that a failed test has left would not end.
+  afterEach(() => void running?.child.kill('SIGKILL'))
+  after(async () => {
+    await running?.ended
+    await database.drop()
+    folder.remove()
+  })
+
+  return {
+    folder: () => folder.path,
+    database: () => database,
+    launch,
+    async start(env) {
+      const service = launch(env)
+      const [, url = ''] = await service.until(/running at (\S+)/)
+      return { service, url, port: Number(new URL(url).port) }
+    },
+  }
+
+  function launch(env: Readonly<Record<string, string>> = {}): RunningProcess {
+    running = startLatchkey([], {
+      cwd: folder.path,
+      env: { PORT: '0', DATABASE_URL: database.url, BCRYPT_COST: '4', ...env },
+    })
+    return running
+  }
+}
