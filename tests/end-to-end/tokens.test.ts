@@ -195,6 +195,18 @@ describe('a login token', () => {
     assert.ok(accepted > 0)
   })
 
+  test('tells a name in any script as it was stored', async () => {
+    const { email, id } = await app.addCustomer()
+    const name = 'Zoë Ωmega 山田 😀'
+    await app.database.sql('update customers set name = $2 where id = $1', [id, name])
+    const token = await app.login(email)
+    for (let use = 0; use < 2; use++) {
+      const { status, body } = await app.call('/api/me', { token })
+      assert.equal(status, 200)
+      assert.equal(body.customer.name, name)
+    }
+  })
+
   test('case 056: issued under an older prefix stays good', async () => {
     const { email } = await app.addCustomer()
     const token = await app.login(email)

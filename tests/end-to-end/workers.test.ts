@@ -84,29 +84,23 @@ describe('several workers', () => {
     assert.equal((await call(url, '/api/me', { token })).status, 200)
   })
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`end with their primary on ${signal}, whoever else gets it`, async () => {
-      const { service, primary, workers } = await start()
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    test(`finish what they have begun and end with their primary on ${signal}, whoever else gets it`, async () => {
+      // So dear that the logins are still being verified when the signal comes.
+      const { service, url, primary, workers } = await start({ BCRYPT_COST: '13' })
       const pids = workers()
+      const body = { email: EMAIL, password: PASSWORD }
+      const logins = [1, 2].map(() => call(url, '/api/login', { body }))
+      await sleep(100)
       // As a terminal and as systemd do.
       for (const pid of [...pids, primary]) process.kill(pid, signal)
+      for (const { status } of await Promise.all(logins)) assert.equal(status, 200)
       const { code, stdout } = await service.ended
       assert.equal(code, 0)
       assert.match(stdout, /"event":"service.stopped"/)
       assert.ok(pids.every((pid) => !isThere(pid)))
     })
   }
-
-  test('finish what they have begun', async () => {
-    const { service, url } = await start({ BCRYPT_COST: '13' })
-    const logins = Array.from({ length: 2 }, () =>
-      call(url, '/api/login', { body: { email: EMAIL, password: PASSWORD } }),
-    )
-    await sleep(100)
-    service.child.kill('SIGTERM')
-    for (const { status } of await Promise.all(logins)) assert.equal(status, 200)
-    assert.equal((await service.ended).code, 0)
-  })
 
   test('end at once at a second signal', async () => {
     const { service, url, workers } = await start({ DRAIN_DELAY: '1m' })

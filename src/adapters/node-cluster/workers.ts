@@ -109,14 +109,15 @@ export async function startWorkers({
   }
 }
 
-/** Resolves with the reason why this worker is to drain and end, the first one that comes. */
+/**
+ * Resolves with the reason why this worker is to drain and end, the first one that comes. One whose primary is gone is
+ * ended at once, by node.
+ */
 export function endOfWorker(): Promise<string> {
   return new Promise((resolve) => {
     process.on('message', (message) => {
       if (isStop(message)) resolve(message.stop)
     })
-    // Without the primary nobody would ever end it.
-    process.once('disconnect', () => resolve('disconnect'))
     // Whoever manages services may send it to each process, beside what the primary asks.
     process.on('SIGTERM', () => resolve('SIGTERM'))
     // A terminal sends these to all processes; what they mean is the primary's to say.
