@@ -34,7 +34,7 @@ export interface Served {
 export const SERVER_CPU = availableParallelism() > 1 ? 0 : undefined
 export const LOAD_CPU = availableParallelism() > 1 ? 1 : undefined
 
-/** Raw node:http that answers as many bytes as `me` has. */
+/** Raw node:http that answers 178 bytes with two headers of its own. */
 export const bare: Candidate = {
   name: 'bare node:http',
   program: [join(ROOT, 'bench/servers/bare.js')],
@@ -53,6 +53,20 @@ export function buildProduct({ folder }: Bench): string {
   const project = join(ROOT, 'tsconfig.build.json')
   execFileSync(process.execPath, [compiler, '--project', project, '--outDir', join(tree, 'dist')])
   return entry
+}
+
+/** The product as it is installed, with settings of its own beside its defaults. */
+export function product(
+  bench: Bench,
+  name: string,
+  databaseUrl: string,
+  env: Readonly<Record<string, string>> = {},
+): Candidate {
+  return {
+    name,
+    program: [buildProduct(bench), 'serve'],
+    env: { PORT: '0', DATABASE_URL: databaseUrl, ...env },
+  }
 }
 
 /** Starts a candidate and waits until it serves. What it prints goes to a file: reading it would be work, too. */

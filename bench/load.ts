@@ -17,7 +17,7 @@ export interface Load {
   readonly connections: number
   readonly seconds: number
   /** The processor that the load may use, where programs can be bound to one. */
-  readonly cpu?: number
+  readonly cpu?: number | undefined
 }
 
 /** What came back. */

@@ -5,7 +5,7 @@ import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts
 import { type DatabasePool, openPool } from '../../src/adapters/postgres/pool.ts'
 import { aDigest, aLoginToken } from '../../tests/support/builders.ts'
 import { createTestDatabase, type TestDatabase } from '../../tests/support/database.ts'
-import { buildProduct, type Candidate, type Served, withServers } from '../candidates.ts'
+import { product, type Served, withServers } from '../candidates.ts'
 import { type Filled, fillDatabase, isKnown, roomProblem } from '../growth/fill-database.ts'
 import { emailOf, TOKENS_EACH } from '../growth/rows.ts'
 import {
@@ -110,19 +110,12 @@ async function megabytesOf({ sql }: TestDatabase): Promise<readonly number[]> {
 }
 
 async function compareRequests(bench: Bench, sized: readonly Sized[]): Promise<readonly Compared[]> {
-  const entry = buildProduct(bench)
   const kinds = [
     { aim: 'hit', env: {} },
     { aim: 'miss', env: { TOKEN_CACHE_TTL: '0s' } },
   ] as const
   const candidates = kinds.flatMap(({ aim, env }) =>
-    sized.map(
-      ({ size, database }): Candidate => ({
-        name: `${aim} ${size}`,
-        program: [entry, 'serve'],
-        env: { PORT: '0', DATABASE_URL: database.url, ...env },
-      }),
-    ),
+    sized.map(({ size, database }) => product(bench, `${aim} ${size}`, database.url, env)),
   )
   const pairs = kinds.flatMap(({ aim }) => CONNECTIONS.map((connections) => ({ aim, connections })))
   const nameOf = (aim: string, connections: number, size: Sized['size']) => `${aim} ${connections} ${size}`

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createTestDatabase } from '../../tests/support/database.ts'
-import { buildProduct, LOAD_CPU, SERVER_CPU, withServers } from '../candidates.ts'
+import { LOAD_CPU, product, SERVER_CPU, withServers } from '../candidates.ts'
 import { makeTokens } from '../data.ts'
 import { type Answered, boundTo, load } from '../load.ts'
 import { type Bench, type Findings, grouped, inOrder, type Part, shownSpread, spreadOf } from '../part.ts'
@@ -22,22 +22,21 @@ async function run(bench: Bench): Promise<Findings> {
     const rounds = bench.quick ? 2 : 7
     const carried: Answered[] = []
     const raw: number[] = []
-    const product = {
-      name: 'Latchkey',
-      program: [buildProduct(bench), 'serve'],
-      env: { PORT: '0', DATABASE_URL: database.url, TOKEN_CACHE_TTL: '0s' },
+    const candidate = {
+      ...product(bench, 'Latchkey', database.url, { TOKEN_CACHE_TTL: '0s' }),
       isBound: true,
     }
     const measures = {
       async product(url: string) {
-        const cpu = LOAD_CPU === undefined ? {} : { cpu: LOAD_CPU }
-        carried.push(await load({ url, request: 'POST /api/me', tokens, connections: 64, seconds, ...cpu }))
+        carried.push(
+          await load({ url, request: 'POST /api/me', tokens, connections: 64, seconds, cpu: LOAD_CPU }),
+        )
       },
       async raw() {
         raw.push(await rawPool(database.url, tokens, seconds))
       },
     }
-    await withServers([product], bench.folder, async ([served]) => {
+    await withServers([candidate], bench.folder, async ([served]) => {
       const url = served?.url ?? ''
       await load({ url, request: 'POST /api/me', tokens, connections: 64, seconds: 1 })
       for (let round = 0; round < rounds; round++) {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createTestDatabase } from '../../tests/support/database.ts'
-import { bare, buildProduct, type Candidate, LOAD_CPU, type Served, withServers } from '../candidates.ts'
+import { bare, type Candidate, LOAD_CPU, product, type Served, withServers } from '../candidates.ts'
 import { makeToken } from '../data.ts'
 import { type Bench, type Findings, type Goal, type Part, shownSpread, spreadOf } from '../part.ts'
 import { type Contestant, carry, perSecondOf, ratios } from '../rounds.ts'
@@ -43,7 +43,7 @@ async function run(bench: Bench): Promise<Findings> {
     })
     const candidates = [
       bare,
-      candidate(PRODUCT, [buildProduct(bench), 'serve']),
+      { ...product(bench, PRODUCT, database.url), isBound: true },
       ...Object.entries(PROGRAMS).map(([name, file]) => candidate(name, [join(BENCH, 'peers', file)])),
       candidate(BETTER_AUTH, [join(BENCH, 'peers/better-auth.js')], ofBetterAuth.url),
     ]
@@ -115,7 +115,7 @@ function contestantOf({ name, url, firstWords }: Served, secret: string, seconds
     url,
     connections: 64,
     seconds,
-    ...(LOAD_CPU === undefined ? {} : { cpu: LOAD_CPU }),
+    cpu: LOAD_CPU,
     ...(name === BETTER_AUTH
       ? { request: wordOf(firstWords, 'request'), token: wordOf(firstWords, 'token') }
       : { request: 'POST /api/me', token: secret }),

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createTestDatabase } from '../../tests/support/database.ts'
-import { buildProduct, type Candidate, withServers } from '../candidates.ts'
+import { buildProduct, product, withServers } from '../candidates.ts'
 import { makeToken } from '../data.ts'
 import { type Bench, type Findings, type Part, shownSpread, spreadOf } from '../part.ts'
 import { carry, perSecondOf, ratios } from '../rounds.ts'
@@ -18,12 +18,10 @@ async function run(bench: Bench): Promise<Findings> {
   const database = await createTestDatabase()
   try {
     const { secret } = await makeToken(database)
-    const candidate = (name: string, env: Record<string, string>): Candidate => ({
-      name,
-      program: [buildProduct(bench), 'serve'],
-      env: { PORT: '0', DATABASE_URL: database.url, ...env },
-    })
-    const candidates = [candidate(ONE, {}), candidate(TWO, { WORKERS: '2' })]
+    const candidates = [
+      product(bench, ONE, database.url),
+      product(bench, TWO, database.url, { WORKERS: '2' }),
+    ]
     const carried = await withServers(candidates, bench.folder, (served) =>
       carry(
         bench,

@@ -1,4 +1,4 @@
-// The limit: raw node:http, the same number of bytes to answer, and nothing else.
+// The limit: raw node:http that answers a small body with two headers, and does nothing else.
 import { createServer } from 'node:http'
 
 const text = JSON.stringify({ success: true, padding: 'x'.repeat(149) })
