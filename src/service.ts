@@ -2,7 +2,7 @@ import { accessLog } from './adapters/access-log/access-log.ts'
 import { blockWriter, type Lines } from './adapters/access-log/block-writer.ts'
 import { bcryptPasswordHasher } from './adapters/bcrypt/password-hasher.ts'
 import { type CachedToken, cachedLoginTokens } from './adapters/caching/login-tokens.ts'
-import { type Configuration, LOG_LEVELS } from './adapters/config/configuration.ts'
+import type { Configuration } from './adapters/config/configuration.ts'
 import { builtInRoutes, probeRoutes } from './adapters/http/built-in-routes.ts'
 import type { Route } from './adapters/http/route.ts'
 import { freeAddress, type RunningServer, startServer } from './adapters/http/server.ts'
@@ -100,8 +100,8 @@ function openAccessLog(
   { accessLog: mode, logLevel }: Configuration,
   lines = process.stdout.isTTY ? terminalLines() : blockWriter({ fd: process.stdout.fd, clock: systemClock }),
 ): ReturnType<typeof accessLog> {
-  const hidden = LOG_LEVELS.indexOf(logLevel) < LOG_LEVELS.indexOf('info')
-  return accessLog({ mode: hidden ? 'off' : mode, lines, clock: systemClock })
+  const showsInfo = logLevel === 'info' || logLevel === 'debug' || logLevel === 'trace'
+  return accessLog({ mode: showsInfo ? mode : 'off', lines, clock: systemClock })
 }
 
 function terminalLines(): Lines {

@@ -117,12 +117,14 @@ describe('the access log', () => {
     })
   }
 
-  test('is hidden by a LOG_LEVEL above `info`', async () => {
-    const app = await startService({ ACCESS_LOG: 'all', LOG_LEVEL: 'warn' })
-    assert.equal((await app.call('/api/me')).status, 401)
-    app.service.child.kill('SIGTERM')
-    assert.equal((await app.service.ended).stdout, '')
-  })
+  for (const LOG_LEVEL of ['warn', 'silent']) {
+    test(`is hidden by the LOG_LEVEL \`${LOG_LEVEL}\``, async () => {
+      const app = await startService({ ACCESS_LOG: 'all', LOG_LEVEL })
+      assert.equal((await app.call('/api/me')).status, 401)
+      app.service.child.kill('SIGTERM')
+      assert.equal((await app.service.ended).stdout, '')
+    })
+  }
 
   const REQUESTS = 1000
   const ids = Array.from({ length: REQUESTS }, (_, number) => `request-${number}`)
