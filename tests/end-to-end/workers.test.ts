@@ -84,6 +84,17 @@ describe('several workers', () => {
     assert.equal((await call(url, '/api/me', { token })).status, 200)
   })
 
+  test('end also when one was only just started', async () => {
+    const { service, workers } = await start()
+    const [first = 0] = workers()
+    process.kill(first, 'SIGKILL')
+    await until(() => workers().length === WORKERS && !workers().includes(first))
+    const pids = workers()
+    service.child.kill('SIGTERM')
+    assert.equal((await service.ended).code, 0)
+    assert.ok(pids.every((pid) => !isThere(pid)))
+  })
+
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     test(`finish what they have begun and end with their primary on ${signal}, whoever else gets it`, async () => {
       // So dear that the logins are still being verified when the signal comes.

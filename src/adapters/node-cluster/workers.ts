@@ -43,6 +43,7 @@ export async function startWorkers({
   readonly onEvent: (event: WorkersEvent) => void
 }): Promise<Workers> {
   const workers = new Set<Worker>()
+  const serving = new Set<Worker>()
   const pauses = new Set<NodeJS.Timeout>()
   let isStopping = false
   let failures = 0
@@ -64,7 +65,11 @@ export async function startWorkers({
     stop(reason) {
       isStopping = true
       for (const pause of pauses) clearTimeout(pause)
-      for (const worker of workers) ask(worker, reason)
+      for (const worker of workers) {
+        if (serving.has(worker)) ask(worker, reason)
+        // It serves nobody yet, and may not hear what it is asked.
+        else worker.process.kill('SIGKILL')
+      }
       return allEnded()
     },
   }
@@ -79,8 +84,10 @@ export async function startWorkers({
   function start(): Worker {
     const worker = cluster.fork(env)
     workers.add(worker)
+    worker.once('listening', () => serving.add(worker))
     worker.once('exit', () => {
       workers.delete(worker)
+      serving.delete(worker)
       if (workers.size === 0) whenAllEnded()
     })
     return worker
