@@ -9,6 +9,7 @@ import { openTestServer } from '../tests/support/test-server.ts'
 import { interruption } from './interruption.ts'
 import type { Bench, Part } from './part.ts'
 import { growth } from './parts/growth.ts'
+import { logins } from './parts/logins.ts'
 import { me } from './parts/me.ts'
 import { memory } from './parts/memory.ts'
 import { miss } from './parts/miss.ts'
@@ -17,7 +18,7 @@ import { revocations } from './parts/revocations.ts'
 import { workers } from './parts/workers.ts'
 import { keepResults, printFindings } from './report.ts'
 
-const PARTS: readonly Part[] = [me, miss, peers, growth, memory, workers, revocations]
+const PARTS: readonly Part[] = [me, miss, peers, growth, memory, workers, revocations, logins]
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },

@@ -1,18 +1,35 @@
 import { randomBytes } from 'node:crypto'
+import { ownCommand } from './adapters/cli/own-command.ts'
 import { firstWelcome, laterWelcome } from './adapters/cli/welcome.ts'
 import type { Configuration } from './adapters/config/configuration.ts'
+import { workerThreadPool } from './adapters/config/hashing-threads.ts'
 import { freeAddress } from './adapters/http/server.ts'
-import { endOfWorker, isWorker, startWorkers } from './adapters/node-cluster/workers.ts'
-import { pinoLog } from './adapters/pino/log.ts'
-import { waitedInvalidations } from './adapters/postgres/invalidations.ts'
+import { isWorker, ordersOfWorker } from './adapters/node-cluster/worker.ts'
+import { startWorkers } from './adapters/node-cluster/workers.ts'
+import { type LeveledLog, pinoLog } from './adapters/pino/log.ts'
+import type { MetricFamily } from './adapters/prometheus/families.ts'
+import { familiesOfWorkers } from './adapters/prometheus/families-of-workers.ts'
+import { systemClock } from './adapters/system-clock/clock.ts'
 import { type Latchkey, latchkey } from './application/latchkey.ts'
-import type { Log } from './application/ports.ts'
-import { type Database, openDatabase } from './database.ts'
-import { postgresPorts, type ServiceOptions, startService } from './service.ts'
+import { type OpenBackend, sharedWithWorkers } from './backend.ts'
+import { auditOf } from './logs.ts'
+import { freeMetricsAddress, startMetricsListener } from './metrics-listener.ts'
+import { portsOn } from './ports-on.ts'
+import { postgresBackend } from './postgres-backend.ts'
+import { readAnew } from './reload.ts'
+import { type ReloadableSettings, type Service, type ServiceOptions, startService } from './service.ts'
+import { listenToSignals } from './signals.ts'
 
 const DEMO_EMAIL = 'demo@example.com'
+const APART =
+  'Each worker counts failed logins for itself: together they let more through than the limits say.'
 
-/** Runs a service until a signal ends it: SIGTERM with the drain's delay, SIGINT and SIGHUP without. */
+type ServeOptions = Omit<ServiceOptions, 'log'> & { readonly log: LeveledLog }
+
+/**
+ * Runs a service until a signal ends it: SIGTERM with the drain's delay, SIGINT without. SIGHUP lets it read its service
+ * tokens and its log level anew.
+ */
 export async function serve(composition: Omit<ServiceOptions, 'log'>): Promise<void> {
   const log = pinoLog({ level: composition.configuration.logLevel })
   const options = { ...composition, log }
@@ -20,85 +37,100 @@ export async function serve(composition: Omit<ServiceOptions, 'log'>): Promise<v
   return options.configuration.workers > 1 ? serveByWorkers(options) : serveAlone(options)
 }
 
-async function serveAlone(options: ServiceOptions): Promise<void> {
+async function serveAlone(options: ServeOptions): Promise<void> {
   const { configuration, log } = options
-  const signal = firstSignal()
+  const signals = listenToSignals(log)
   const service = await startService(options)
+  signals.reloadBy(() => readAnew(service.audit, log, async (settings) => takeOver(service, log, settings)))
   log.info('service.started', { address: service.url })
-  process.stderr.write(await welcome(service.url, service.database, service.latchkey, configuration))
+  process.stderr.write(await welcome(service.url, service.backend, service.latchkey, configuration))
 
-  const name = await signal
+  const name = await signals.end
   log.info('service.stopping', { signal: name })
-  endAtSecondSignal(log)
   await service.stop({ delay: name === 'SIGTERM' })
   log.info('service.stopped')
 }
 
 /** The primary: it owns the database and its schema; its workers serve, each an instance like any other. */
-async function serveByWorkers({ configuration, log }: ServiceOptions): Promise<void> {
-  const signal = firstSignal()
+async function serveByWorkers(options: ServeOptions): Promise<void> {
+  const { configuration, log, backend: kind = postgresBackend, adapters = {} } = options
+  const signals = listenToSignals(log)
   const address = await freeAddress(configuration)
   const url = configuration.publicUrl ?? address
-  const database = await openDatabase(configuration, 'service', log)
+  await freeMetricsAddress(configuration)
+  // Opened before the workers are, which would each tell that it cannot be.
+  const audit = auditOf(configuration)
+  const backend = await kind.open('primary', { configuration, log, clock: adapters.clock ?? systemClock })
   try {
+    const shared = sharedWithWorkers(backend, configuration)
+    if (backend.throttle === undefined) log.warn('workers.apart', { detail: APART })
     const workers = await startWorkers({
       count: configuration.workers,
       env: {
         // One address for all of them, also where any free port would do.
-        PORT: new URL(address).port,
+        PORT: new URL(address).port || '80',
         MIGRATE: 'off',
-        ...(configuration.databaseUrl === null ? { DATABASE_URL: database.url } : {}),
+        ...workerThreadPool(configuration),
+        ...shared,
       },
       onEvent: ({ kind, detail }) => log[kind === 'ended' ? 'warn' : 'info'](`worker.${kind}`, { detail }),
+      // The one question that there is.
+      together: familiesOfWorkers() as (answers: ReadonlyMap<number, unknown>) => Promise<unknown>,
     })
+    signals.beforeSecond(workers.kill)
     log.info('service.started', { address: url, detail: `${configuration.workers} workers` })
-    const ports = postgresPorts(configuration, database.pool, waitedInvalidations())
-    process.stderr.write(await welcome(url, database, latchkey(ports, configuration), configuration))
+    const ports = portsOn(backend, { configuration, role: 'primary', adapters, audit, log })
+    signals.reloadBy(() =>
+      readAnew(audit, log, async (settings) => {
+        await workers.tell(settings)
+        audit.silence(settings.logLevel === 'silent')
+        log.setLevel(settings.logLevel)
+      }),
+    )
+    const keys = latchkey(ports, configuration)
+    const collect = async () => (await workers.ask('metrics')) as readonly MetricFamily[]
+    const metrics = await startMetricsListener(collect, keys, log, configuration)
+    process.stderr.write(await welcome(url, backend, keys, configuration))
 
-    const name = await signal
+    const name = await signals.end
     log.info('service.stopping', { signal: name })
-    endAtSecondSignal(log, workers.kill)
     await workers.stop(name)
+    await metrics.close()
     log.info('service.stopped')
   } finally {
-    await database.close()
+    await backend.close()
+    audit.close()
   }
 }
 
-async function serveAsWorker(options: ServiceOptions): Promise<void> {
-  const reason = endOfWorker()
+async function serveAsWorker(options: ServeOptions): Promise<void> {
+  const orders = ordersOfWorker()
   const service = await startService(options)
-  await service.stop({ delay: (await reason) === 'SIGTERM' })
-  process.disconnect?.()
+  // The primary sends nothing else.
+  orders.obey((settings) => takeOver(service, options.log, settings as ReloadableSettings))
+  await service.stop({ delay: (await orders.end) === 'SIGTERM' })
+}
+
+function takeOver(service: Service, log: LeveledLog, settings: ReloadableSettings): void {
+  service.reload(settings)
+  log.setLevel(settings.logLevel)
 }
 
 async function welcome(
   url: string,
-  { dataDir, fresh, notes }: Database,
+  { dataDir = null, fresh = false, notes = [] }: OpenBackend,
   { customers, patience }: Latchkey,
   { production }: Configuration,
 ): Promise<string> {
+  const command = ownCommand()
   const noted = notes.map((note) => `latchkey: ${note}\n`).join('')
-  if (dataDir === null || !fresh || production) return noted + laterWelcome({ url, dataDir })
+  if (dataDir === null || !fresh || production) return noted + laterWelcome({ url, dataDir, command })
   const demo = { email: DEMO_EMAIL, password: randomBytes(12).toString('base64url') }
-  await customers.add({ email: demo.email, name: 'Demo', password: demo }, patience())
-  return noted + firstWelcome({ url, dataDir, demo })
-}
-
-const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
-
-function firstSignal(): Promise<(typeof SIGNALS)[number]> {
-  return new Promise((resolve) => {
-    for (const name of SIGNALS) process.once(name, () => resolve(name))
-  })
-}
-
-function endAtSecondSignal(log: Log, killWorkers = () => {}): void {
-  for (const name of SIGNALS) {
-    process.on(name, () => {
-      log.warn('service.ended_at_once', { signal: name })
-      killWorkers()
-      process.exit(1)
-    })
+  try {
+    await customers.add({ email: demo.email, name: 'Demo', password: demo }, patience())
+    return noted + firstWelcome({ url, dataDir, demo, command })
+  } catch {
+    // The service serves: that a machine is too slow for a courtesy must not end it.
+    return noted + laterWelcome({ url, dataDir, command })
   }
 }

@@ -1,92 +1,149 @@
-import { accessLog } from './adapters/access-log/access-log.ts'
-import { blockWriter, type Lines } from './adapters/access-log/block-writer.ts'
-import { bcryptPasswordHasher } from './adapters/bcrypt/password-hasher.ts'
-import { type CachedToken, cachedLoginTokens } from './adapters/caching/login-tokens.ts'
+import type { Lines } from './adapters/access-log/block-writer.ts'
 import type { Configuration } from './adapters/config/configuration.ts'
-import { builtInRoutes, probeRoutes } from './adapters/http/built-in-routes.ts'
-import type { Route } from './adapters/http/route.ts'
+import type { ObjectSchema } from './adapters/http/declared-route.ts'
 import { freeAddress, type RunningServer, startServer } from './adapters/http/server.ts'
-import { nodeCache } from './adapters/node-cache/cache.ts'
-import { isWorker } from './adapters/node-cluster/workers.ts'
-import { randomIds } from './adapters/node-crypto/ids.ts'
+import { answerPrimary, isWorker } from './adapters/node-cluster/worker.ts'
 import { serviceSecrets } from './adapters/node-crypto/service-secrets.ts'
-import { tokenSecrets } from './adapters/node-crypto/token-secrets.ts'
-import { readable } from './adapters/pino/log.ts'
-import { postgresCustomers } from './adapters/postgres/customers.ts'
-import { type PostgresInvalidations, postgresInvalidations } from './adapters/postgres/invalidations.ts'
-import { postgresLoginTokens } from './adapters/postgres/login-tokens.ts'
-import type { DatabasePool } from './adapters/postgres/pool.ts'
-import { postgresReadiness } from './adapters/postgres/readiness.ts'
+import { openTelemetryTracing } from './adapters/opentelemetry/tracing.ts'
+import type { SamplingTimes } from './adapters/ops/samples.ts'
+import { countedLogins } from './adapters/prometheus/counted.ts'
+import type { CollectMetrics, MetricFamily } from './adapters/prometheus/families.ts'
+import { serviceMetrics } from './adapters/prometheus/service-metrics.ts'
 import { systemClock } from './adapters/system-clock/clock.ts'
-import { announcedLoginTokens } from './application/announced.ts'
-import { type Latchkey, latchkey, STORE_WAIT_MS } from './application/latchkey.ts'
-import type { Invalidations, Log, LoginTokens, Ports } from './application/ports.ts'
-import { type Database, openDatabase } from './database.ts'
+import { type Latchkey, latchkey } from './application/latchkey.ts'
+import type { AuditLog } from './application/ports/audit-log.ts'
+import type { Invalidations } from './application/ports/invalidations.ts'
+import type { Log } from './application/ports/log.ts'
+import type { Ports } from './application/ports/ports.ts'
+import { PRUNING_TIMES, type Prunable, type PruningTimes, startPruning } from './application/pruning.ts'
+import { steadyReadiness } from './application/readiness.ts'
+import { type GatheredTokenUsage, gatheredTokenUsage } from './application/token-usage.ts'
+import type { Backend, OpenBackend } from './backend.ts'
+import { accessModeOf, auditOf, openAccessLog } from './logs.ts'
+import { freeMetricsAddress, startMetricsListener } from './metrics-listener.ts'
+import { openOps } from './ops.ts'
+import { type ChosenAdapters, portsOn } from './ports-on.ts'
+import { postgresBackend } from './postgres-backend.ts'
+import { lookAt, reportOf } from './readiness-of.ts'
+import { type RoutesOptions, routeTable } from './routes.ts'
 
 /** What a service is composed of. */
-export interface ServiceOptions {
-  readonly configuration: Configuration
+export interface ServiceOptions<Me extends ObjectSchema = ObjectSchema> extends RoutesOptions<Me> {
   readonly log: Log
+  /** Where customers and tokens are stored; in PostgreSQL where it is not given. */
+  readonly backend?: Backend
+  readonly adapters?: ChosenAdapters
   /** Where the lines of the access log go; standard output where it is not given. */
   readonly accessLines?: Lines
-  /** The version of the package, reported where none is configured. */
-  readonly version: string
-  /** Routes of one's own, beside the built-in ones. */
-  readonly routes?: (latchkey: Latchkey) => readonly Route[]
+  /** Where the lines of the audit log go unless `AUDIT_LOG` names a file; standard output where it is not given. */
+  readonly auditLines?: Pick<Lines, 'write'>
+  /** When what is old is removed; hourly where it is not given. */
+  readonly pruningTimes?: PruningTimes
+  /** How often the operator's page is given a sample; each five seconds where it is not given. */
+  readonly samplingTimes?: SamplingTimes | undefined
 }
+
+/** What a running service can be given anew. */
+export type ReloadableSettings = Pick<Configuration, 'serviceTokens' | 'logLevel'>
 
 /** A service that accepts requests. */
 export interface Service {
   readonly url: string
-  readonly database: Database
+  readonly backend: OpenBackend
   readonly latchkey: Latchkey
   readonly invalidations: Invalidations
+  readonly audit: AuditLog
+  /** Reads the metrics. */
+  readonly collectMetrics: CollectMetrics
+  /** Takes these settings for every request that begins later; the level of `log` itself is its maker's to change. */
+  reload(settings: ReloadableSettings): void
   /** Drains the server and closes the database; `delay: false` skips the time for balancers to notice. */
   stop(options: { readonly delay: boolean }): Promise<void>
 }
 
 /** Composes a service of the configured adapters and starts it: the one call of this program and of an implementer's. */
-export async function startService({
-  configuration,
-  log,
-  accessLines,
-  version,
-  routes,
-}: ServiceOptions): Promise<Service> {
+export async function startService<Me extends ObjectSchema>(options: ServiceOptions<Me>): Promise<Service> {
+  const { configuration, log, accessLines, auditLines, pruningTimes = PRUNING_TIMES } = options
+  const { backend: kind = postgresBackend, adapters = {}, version, samplingTimes: times } = options
   // Where it is taken, nothing is made or started. Workers share an address that their primary has looked at.
-  if (!isWorker) await freeAddress(configuration)
-  const database = await openDatabase(configuration, 'service', log)
-  const invalidations = openInvalidations(configuration, database, log)
+  if (!isWorker) {
+    await freeAddress(configuration)
+    await freeMetricsAddress(configuration)
+  }
+  const audit = auditOf(configuration, auditLines)
+  const { clock = systemClock } = adapters
+  const metrics = serviceMetrics()
+  const collectMetrics = isWorker ? metricsOfAll(metrics.collect) : metrics.collect
+  const surroundings = { configuration, log, clock, onInvalidationLag: metrics.invalidationLag }
+  const backend = await kind.open('service', surroundings).catch((error: unknown) => {
+    audit.close()
+    throw error
+  })
   async function closeStores(): Promise<void> {
-    await invalidations.close()
-    await database.close()
+    await backend.close()
+    audit.close()
   }
   try {
-    const keys = latchkey(postgresPorts(configuration, database.pool, invalidations), configuration)
-    const readiness = postgresReadiness(database.pool)
-    const table = [
-      ...builtInRoutes(keys, {
-        version: configuration.appVersion ?? version,
-        keepsAnswers: configuration.tokenCacheTtlMs > 0,
-      }),
-      ...probeRoutes(async () => !server.draining() && (await readiness.ready(STORE_WAIT_MS))),
-      ...(routes?.(keys) ?? []),
-    ]
+    const tokens = serviceSecrets(configuration.serviceTokens)
+    const stores = portsOn(backend, {
+      configuration,
+      role: 'service',
+      adapters: { serviceSecrets: tokens, ...adapters },
+      audit,
+      log,
+      metrics,
+    })
+    const usage = openTokenUsage(configuration, stores, log)
+    const ports: Ports = { ...stores, usage }
+    const keys = countedLogins(latchkey(ports, configuration), metrics)
+    const ops = openOps({ configuration, version, clock, collect: collectMetrics, times })
+    const readiness = steadyReadiness(() => lookAt(backend), clock)
+    const table = routeTable(options, keys, {
+      readiness: () => reportOf(readiness, ports, server.draining()),
+      url: () => configuration.publicUrl ?? server.url,
+      collectMetrics,
+      ops,
+    })
     const access = openAccessLog(configuration, accessLines)
-    const server: RunningServer = await startServer(table, keys, log, access, configuration)
+    const server: RunningServer = await startServer(table, keys, log, access, configuration, {
+      onEnded: metrics.requests.observe,
+      tracing: openTelemetryTracing(options.version),
+    })
+    metrics.watch({ activeRequests: server.activeRequests })
+    // Of several workers the primary answers for all.
+    const listener = isWorker
+      ? null
+      : await startMetricsListener(collectMetrics, keys, log, configuration).catch(async (error: unknown) => {
+          await server.drain({ delayMs: 0, deadlineMs: 0 })
+          throw error
+        })
+    const stopSampling = ops?.start(log)
     process.on('exit', access.close)
+    const pruning = startPruning(prunables(configuration, ports, backend), pruningTimes, clock, log)
     return {
       url: configuration.publicUrl ?? server.url,
-      database,
+      backend,
       latchkey: keys,
-      invalidations,
+      invalidations: ports.invalidations,
+      audit,
+      collectMetrics,
+      reload({ serviceTokens, logLevel }) {
+        tokens.rotate(serviceTokens)
+        access.setMode(accessModeOf(configuration, logLevel))
+        audit.silence(logLevel === 'silent')
+      },
       async stop({ delay }) {
+        stopSampling?.()
         await server.drain({
           delayMs: delay ? configuration.drainDelayMs : 0,
           deadlineMs: configuration.drainDeadlineMs,
         })
+        readiness.close()
+        await listener?.close()
         access.close()
         process.off('exit', access.close)
+        await pruning.stop()
+        await usage.close()
         await closeStores()
       },
     }
@@ -96,55 +153,30 @@ export async function startService({
   }
 }
 
-function openAccessLog(
-  { accessLog: mode, logLevel }: Configuration,
-  lines = process.stdout.isTTY ? terminalLines() : blockWriter({ fd: process.stdout.fd, clock: systemClock }),
-): ReturnType<typeof accessLog> {
-  const showsInfo = logLevel === 'info' || logLevel === 'debug' || logLevel === 'trace'
-  return accessLog({ mode: showsInfo ? mode : 'off', lines, clock: systemClock })
+/** What all workers together have measured, of whom this one is asked as well. */
+function metricsOfAll(own: CollectMetrics): CollectMetrics {
+  const ask = answerPrimary(own)
+  return async () => (await ask('metrics')) as readonly MetricFamily[]
 }
 
-function terminalLines(): Lines {
-  const terminal = readable()
-  return { write: (line) => void terminal.write(line), close() {} }
-}
-
-function openInvalidations(
-  { revocation }: Configuration,
-  { url, directUrl }: Database,
+function openTokenUsage(
+  { tokenLastUsed }: Configuration,
+  { loginTokens, clock }: Ports,
   log: Log,
-): PostgresInvalidations {
-  return postgresInvalidations({
-    url,
-    directUrl,
-    strict: revocation === 'strict',
-    clock: systemClock,
-    onEvent: ({ kind, detail }) => log[kind === 'resumed' ? 'info' : 'warn'](`cache.${kind}`, { detail }),
-  })
+): GatheredTokenUsage {
+  return tokenLastUsed ? gatheredTokenUsage(loginTokens, clock, log) : { used() {}, close: async () => {} }
 }
 
-/** The ports on PostgreSQL, with the cache in front of the look-up of tokens. */
-export function postgresPorts(
-  configuration: Configuration,
-  pool: DatabasePool,
-  invalidations: Invalidations,
-): Ports {
-  return {
-    customers: postgresCustomers(pool),
-    loginTokens: cached(postgresLoginTokens(pool)),
-    invalidations,
-    passwords: bcryptPasswordHasher({ cost: configuration.bcryptCost }),
-    secrets: tokenSecrets({ prefix: configuration.tokenPrefix }),
-    serviceSecrets: serviceSecrets(configuration.serviceTokens),
-    clock: systemClock,
-    ids: randomIds,
-  }
-
-  function cached(loginTokens: LoginTokens): LoginTokens {
-    const { tokenCacheTtlMs, tokenCacheMax } = configuration
-    // Other instances may keep what this one does not.
-    if (tokenCacheTtlMs === 0) return announcedLoginTokens(loginTokens, invalidations)
-    const cache = nodeCache<CachedToken>({ maxEntries: tokenCacheMax })
-    return cachedLoginTokens(loginTokens, cache, invalidations, systemClock, { ttlMs: tokenCacheTtlMs })
-  }
+function prunables(
+  { tokenRetentionMs }: Configuration,
+  { loginTokens, clock }: Ports,
+  { prunables: others = [] }: OpenBackend,
+): readonly Prunable[] {
+  return [
+    {
+      name: 'login_tokens',
+      prune: (limit, waitMs) => loginTokens.prune(clock.nowMs() - tokenRetentionMs, limit, waitMs),
+    },
+    ...others,
+  ]
 }

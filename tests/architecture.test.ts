@@ -89,6 +89,8 @@ describe('A forbidden import would be seen', () => {
     ['reference', 'domain/planted.ts', `/// <reference types="node" />`],
     ['augmentation', 'application/planted.ts', `declare module 'pg' {}`],
     ['program → a package for development', 'main.ts', `import ts from 'typescript'`],
+    ['what ships for tests → adapter', 'testing/contracts/x.ts', `import '../../adapters/memory/store.ts'`],
+    ['what ships for tests → package', 'testing/planted.ts', `import pg from 'pg'`],
     ['a room that the table does not know', 'adapters/redis/planted.ts', `export const x = 1`],
     ['a file beside the rooms', 'helpers.ts', `export const x = 1`],
     ['import of a file beside the rooms', 'adapters/http/planted.ts', `import '../../helpers.ts'`],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { describe, test } from 'node:test'
 
 interface Locked {
@@ -72,12 +72,60 @@ for (const tree of trees) {
   })
 }
 
+describe('The examples', () => {
+  for (const example of ['orders', 'sqlite', 'clients/typescript']) {
+    test(`have the versions that this package is tested with: ${example}`, () => {
+      const { dependencies, devDependencies } = JSON.parse(read(`examples/${example}/package.json`))
+      const ours = { ...manifest.dependencies, ...manifest.devDependencies, latchkey: manifest.version }
+      for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+        assert.equal(version, ours[name], name)
+      }
+    })
+  }
+
+  for (const example of ['orders', 'sqlite'])
+    test(`are written from outside, on what they declare and the package's entries: ${example}`, () => {
+      const { dependencies } = JSON.parse(read(`examples/${example}/package.json`))
+      const files = filesBelow(`examples/${example}`).filter((file) => file.endsWith('.ts'))
+      const imported = files.flatMap((file) =>
+        [...read(file).matchAll(/ from '([^']+)'/g)].map(([, name = '']) =>
+          name.startsWith('.') ? posix.join(posix.dirname(file), name) : name,
+        ),
+      )
+      assert.ok(imported.length > 0)
+      const entries = Object.keys(manifest.exports).map((entry) => posix.join('latchkey', entry))
+      const allowed = new Set([...files, ...entries, ...Object.keys(dependencies)])
+      assert.deepEqual(
+        imported.filter((name) => !name.startsWith('node:') && !allowed.has(name)),
+        [],
+      )
+    })
+})
+
 describe('The package', () => {
   test('runs on Node 20.19 and newer', () => assert.equal(manifest.engines.node, '>=20.19.0'))
 
-  test('is an ES module that is not published by accident', () => {
+  test('is an ES module, which runs no script where it is installed', () => {
     assert.equal(manifest.type, 'module')
-    assert.equal(manifest.private, true)
+    assert.equal(manifest.private, undefined)
+    const scripts = Object.keys(manifest.scripts)
+    assert.deepEqual(
+      scripts.filter((name) => /install|^prepare$/.test(name)),
+      [],
+    )
+  })
+
+  test('gives away every entry of src/package, each with its types, and nothing else', () => {
+    const entries = filesBelow('src/package').map((file) => file.slice('src/package/'.length, -'.ts'.length))
+    assert.ok(entries.length > 0)
+    const given = entries.map((entry) => [
+      entry === 'index' ? '.' : `./${entry}`,
+      { types: `./dist/package/${entry}.d.ts`, default: `./dist/package/${entry}.js` },
+    ])
+    assert.deepEqual(manifest.exports, {
+      ...Object.fromEntries(given),
+      './package.json': './package.json',
+    })
   })
 
   test('is under the licence that lies beside it', () => {
@@ -90,11 +138,18 @@ describe('The package', () => {
   })
 })
 
+describe('The entries of the package', () => {
+  for (const entry of filesBelow('src/package'))
+    test(`${entry} loads, and gives something`, async () => {
+      assert.notDeepEqual(Object.keys(await import(join(root, entry))), [])
+    })
+})
+
 describe('What stands in the checkout', () => {
   const papers = readdirSync(root).filter((name) => /\.md$|^\.env\.example$|^package\.json$/.test(name))
   const written = [
     ...papers,
-    ...['src', 'bin', 'sql', 'docs', 'tests', 'bench'].flatMap((folder) => filesBelow(folder)),
+    ...['src', 'bin', 'sql', 'docs', 'tests', 'bench', 'examples'].flatMap((folder) => filesBelow(folder)),
   ]
 
   test('says nothing about where and for which task it was written', () => {

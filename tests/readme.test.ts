@@ -4,20 +4,23 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { SETTINGS } from '../src/adapters/config/settings.ts'
 import { STATUS_OF } from '../src/adapters/http/errors.ts'
-import { tokenSecrets } from '../src/adapters/node-crypto/token-secrets.ts'
+import { callAt } from '../src/testing/call.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
+import { fencedBlocks } from './support/fenced-blocks.ts'
+import { ownProgram } from './support/own-program.ts'
 import { PASSWORD, type RunningApp, startApp } from './support/running-app.ts'
-import { startProcess } from './support/running-process.ts'
+import { startProcess, temporaryFolder } from './support/running-process.ts'
 
 const root = join(import.meta.dirname, '..')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 
-/** The fenced blocks of a section, in order. */
-function blocks(section: string, language: string): readonly string[] {
-  const text = readme.split(/^## /m).find((part) => part.startsWith(`${section}\n`)) ?? ''
-  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].flatMap(([, name, code]) =>
-    name === language ? [code as string] : [],
-  )
+const blocks = (section: string, language: string) => fencedBlocks('README.md', language, section)
+
+/** The program of the README, in a folder of its own. */
+function programOfTheRoute() {
+  const [program = ''] = blocks('Declare a route', 'ts')
+  assert.match(program, /from 'latchkey'/)
+  return ownProgram('my-service.ts', program)
 }
 
 const SETTINGS_HEADER = /^\| name +\| default +\| meaning +\|$/m
@@ -88,20 +91,56 @@ describe('the commands', () => {
     assert.deepEqual(logout, { success: true })
   })
 
+  test('of the import take in the rows that are shown, the dry run none', async (t) => {
+    const folder = await temporaryFolder()
+    t.after(() => folder.remove())
+    writeFileSync(join(folder.path, 'customers.csv'), blocks('Customers from elsewhere', 'csv')[0] ?? '')
+    const lines = (blocks('Customers from elsewhere', 'sh')[0] ?? '').replaceAll(
+      'npx latchkey',
+      `'${process.execPath}' '${join(root, 'bin/latchkey.js')}'`,
+    )
+    const env = { DATABASE_URL: app.database.url }
+    const { code, stdout, stderr } = await startProcess('sh', ['-eu'], {
+      cwd: folder.path,
+      env,
+      input: lines,
+    }).ended
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.equal(
+      stdout,
+      'Not changed anything. New: 2, already there: 0, refused: 0.\nImported: 2, already there: 0, refused: 0.\n',
+    )
+  })
+
+  test('of tokens for bots make one, show it and revoke it', async () => {
+    // The import's example has her too.
+    await app.database.sql("delete from customers where email = 'ana@example.com'")
+    await app.addCustomer({ email: 'ana@example.com' })
+    const input = blocks('Tokens for bots and scripts', 'sh')[0] ?? ''
+    const env = { DATABASE_URL: app.database.url, BCRYPT_COST: '10' }
+    const { stdout, stderr } = await startProcess('sh', ['-eu'], { cwd: root, env, input }).ended
+    assert.match(stderr, /^The token importer; it is shown this once:\n$/)
+    const [secret = '', , row, revoked] = stdout.split('\n')
+    assert.match(row ?? '', / importer +active .* orders:read$/)
+    assert.equal(revoked, 'Revoked 1 token of ana@example.com, on every instance.')
+    assert.equal((await app.call('/api/me', { token: secret })).status, 401)
+  })
+
   test('of the route run as printed: 201 with the ability, 403 without, 422 for a wrong body', async () => {
-    const file = join(root, `my-service-${process.pid}.ts`)
-    writeFileSync(file, blocks('Declare a route', 'ts')[0] ?? '')
-    const service = startProcess(process.execPath, ['--import', 'tsx', file], {
-      cwd: root,
+    const bea = await app.addCustomer({ email: 'cleo@example.com' })
+    const folder = await programOfTheRoute()
+    const service = startProcess(process.execPath, ['--import', 'tsx', 'my-service.ts'], {
+      cwd: folder.path,
       env: { DATABASE_URL: app.database.url, PORT: '0' },
     })
     try {
       const url = (await service.until(/running at (\S+)/))[1]
+      await service.until(/^ {2}node --import tsx my-service\.ts customer add <email> {3}adds a customer$/m)
       const order = async (abilities: readonly string[], body: object) => {
         const response = await fetch(`${url}/api/orders`, {
           method: 'POST',
           headers: {
-            Authorization: `Bearer ${await namedToken(abilities)}`,
+            Authorization: `Bearer ${await app.addToken(bea, abilities)}`,
             'Content-Type': 'application/json',
           },
           body: JSON.stringify(body),
@@ -110,42 +149,104 @@ describe('the commands', () => {
       }
       assert.deepEqual(await order(['orders:write'], { sku: 'a', quantity: 2 }), {
         status: 201,
-        body: { success: true, ordered_by: 'bea@example.com', sku: 'a', quantity: 2 },
+        body: { success: true, ordered_by: 'cleo@example.com', sku: 'a', quantity: 2 },
       })
       assert.equal((await order(['orders:read'], { sku: 'a', quantity: 2 })).status, 403)
       assert.equal((await order(['orders:*'], { sku: 'a', quantity: 0 })).status, 422)
     } finally {
       service.child.kill('SIGTERM')
       await service.ended
-      ;(await import('node:fs')).rmSync(file, { force: true })
+      folder.remove()
     }
   })
 
+  test('of the documentation print the route and its document without a database', async (t) => {
+    const folder = await programOfTheRoute()
+    t.after(() => folder.remove())
+    const input = blocks('Routes that document themselves', 'sh')[0] ?? ''
+    // Nobody listens there.
+    const env = { DATABASE_URL: 'postgres://127.0.0.1:1/none' }
+    const { code, stdout, stderr } = await startProcess('sh', ['-eu'], { cwd: folder.path, env, input }).ended
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^POST +\/api\/orders +customer +orders:write$/m)
+    const { paths } = JSON.parse(readFileSync(join(folder.path, 'openapi.json'), 'utf8'))
+    assert.deepEqual(paths['/api/orders'].post['x-abilities'], ['orders:write'])
+  })
+
+  for (const [section, tests] of [
+    ['Test your routes', 1],
+    ['Swap an adapter', 50],
+  ] as const) {
+    test(`of "${section}" are tests that pass`, async (t) => {
+      const folder = await ownProgram('my.test.ts', blocks(section, 'ts')[0] ?? '')
+      t.after(() => folder.remove())
+      const { code, stdout } = await startProcess(
+        process.execPath,
+        ['--import', 'tsx', '--test', '--test-reporter=tap', 'my.test.ts'],
+        { cwd: folder.path },
+      ).ended
+      assert.equal(code, 0, stdout)
+      assert.ok(Number(stdout.match(/^# pass (\d+)$/m)?.[1]) >= tests)
+    })
+  }
+
+  test('of the backend bring up a service on it', async (t) => {
+    const folder = await ownProgram('my-database.ts', blocks('Swap an adapter', 'ts')[1] ?? '')
+    const env = { PORT: '0', BCRYPT_COST: '10' }
+    const args = ['--import', 'tsx', 'my-database.ts']
+    const service = startProcess(process.execPath, args, { cwd: folder.path, env })
+    t.after(async () => {
+      service.child.kill('SIGKILL')
+      await service.ended
+      folder.remove()
+    })
+    const [, url = ''] = await service.until(/running at (\S+)/)
+    const body = { email: 'ana@example.com', password: PASSWORD }
+    assert.equal((await callAt(url, '/api/login', { body })).status, 401)
+    service.child.kill('SIGTERM')
+    assert.equal((await service.ended).code, 0)
+  })
+
+  test('of the check pass on a service that is well', async () => {
+    const lines = (blocks('Check a deployment', 'sh')[0] ?? '')
+      .replaceAll('http://127.0.0.1:3000', app.url)
+      .replace('the password that was printed', PASSWORD)
+    const env = { DATABASE_URL: app.database.url, BCRYPT_COST: '10' }
+    const { code, stdout, stderr } = await startProcess('sh', ['-eu'], { cwd: root, env, input: lines }).ended
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^ok {7}database\.link: /m)
+    assert.match(stdout, /401 on 50 of 50 new connections/)
+  })
+
   test('of four instances bring four up on one empty database', async () => {
-    const lines = (blocks('Run four instances', 'sh')[0] ?? '')
+    const [demo, instances = ''] = blocks('Run four instances', 'sh')
+    // Its own test runs it.
+    assert.equal(demo, 'npm run cluster-demo\n')
+    assert.ok(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts['cluster-demo'])
+    const lines = instances
       .replace(/postgres:\/\/\S+/, `'${empty.url}'`)
       .replace('3001 3002 3003 3004', '0 0 0 0')
       // So that the test can end them by their ids, as a terminal's Ctrl-C would.
       .replace('npx latchkey serve &', `"${process.execPath}" bin/latchkey.js serve & echo "pid $!"`)
     const shell = startProcess('sh', ['-eu'], { cwd: root, input: lines })
-    await shell.until(/(service\.started[\s\S]*){4}/)
-    for (const [, pid] of shell.stdout().matchAll(/^pid (\d+)$/gm)) process.kill(Number(pid), 'SIGINT')
+    const services = () => [...shell.stdout().matchAll(/^pid (\d+)$/gm)].map(([, pid]) => Number(pid))
+    try {
+      await shell.until(/(service\.started[\s\S]*){4}/)
+      for (const pid of services()) process.kill(pid, 'SIGINT')
+    } catch (error) {
+      // They are in the shell's background, and outlive it.
+      for (const pid of services()) killIfThere(pid)
+      throw error
+    }
     const { stdout } = await shell.ended
     // Each migration once, whoever of the four was first.
     assert.equal(stdout.match(/database\.migrated/g)?.length, readdirSync(join(root, 'sql')).length)
     assert.equal(stdout.match(/service\.stopped/g)?.length, 4)
   })
-
-  async function namedToken(abilities: readonly string[]): Promise<string> {
-    const { secret, digest } = tokenSecrets({ prefix: 'lk' }).issue()
-    await app.database.sql(
-      `insert into customers (id, email, created_at, updated_at) values (gen_random_uuid(), 'bea@example.com', now(), now()) on conflict do nothing`,
-    )
-    await app.database.sql(
-      `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
-       select gen_random_uuid(), id, 'bot', decode($1, 'hex'), $2, now() from customers where email = 'bea@example.com'`,
-      [digest, abilities],
-    )
-    return secret
-  }
 })
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {}
+}

@@ -1,10 +1,14 @@
-/** Runs the tests on a PostgreSQL server that it chooses and starts: `npm test`, or `npm test -- tests/x.test.ts`. */
+/**
+ * Runs the tests on a PostgreSQL server that it chooses and starts: `npm test`, or `npm test -- tests/x.test.ts`.
+ * `TEST_BACKEND=sqlite npm test` runs those from end to end on the services of `examples/sqlite`.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { dropTestDatabases, testDatabasePrefix } from './support/database.ts'
+import { onSqlite, sqliteProgram } from './support/sqlite.ts'
 import { openTestServer } from './support/test-server.ts'
 
 const HANG_MS = 600_000
@@ -26,10 +30,15 @@ process.exitCode = await main().catch((error: Error) => {
 })
 
 async function main(): Promise<number> {
-  const files = process.argv.length > 2 ? process.argv.slice(2) : testFiles()
+  const files =
+    process.argv.length > 2 ? process.argv.slice(2) : testFiles(onSqlite ? 'tests/end-to-end' : 'tests')
   // node --test given nothing runs nothing and calls that a success.
   if (files.length === 0) throw new Error('There is no test to run.')
 
+  if (onSqlite) {
+    process.stdout.write('Tests use SQLite, through the program of examples/sqlite.\n')
+    return run(files, { ...process.env, ...sqliteProgram.env })
+  }
   const server = await openTestServer(process.env)
   process.stdout.write(`Tests use ${server.choice}.\n`)
   const env = { ...process.env, TEST_DATABASE_URL: server.url, TEST_RUN_ID: randomBytes(4).toString('hex') }
@@ -41,10 +50,10 @@ async function main(): Promise<number> {
   }
 }
 
-function testFiles(): readonly string[] {
-  return readdirSync(join(root, 'tests'), { recursive: true, encoding: 'utf8' })
+function testFiles(folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => join('tests', file))
+    .map((file) => join(folder, file))
     .sort()
 }
 

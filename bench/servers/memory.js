@@ -11,11 +11,12 @@ const { memoryInvalidations } = await import(`${dist}/adapters/memory/invalidati
 const { systemClock } = await import(`${dist}/adapters/system-clock/clock.js`)
 const { keptFor } = await import(`${dist}/adapters/http/answer-text.js`)
 const { LOGIN_TOKEN_ABILITIES, LOGIN_TOKEN_NAME } = await import(`${dist}/domain/login-token.js`)
+const { profile } = await import(`${dist}/adapters/http/built-in-routes.js`)
 const { me } = await import(`${dist}/application/me.js`)
 
 const TTL_MS = 8000
 const digestOf = (n) => createHash('sha256').update(String(n)).digest('hex')
-const present = keptFor((caller) => ({ ...me(caller) }))
+const present = keptFor(profile, me)
 const stored = {
   // As rows of the database come: nothing of one is shared with another.
   async findByDigest() {

@@ -1,9 +1,9 @@
-import { type Customer, emailProblem, trimmedEmail } from '../domain/customer.ts'
+import { type Customer, emailProblem, nameProblem, trimmedEmail } from '../domain/customer.ts'
 import { ValidationFailed } from '../domain/errors.ts'
 import { isWholePasswordHash, newPasswordProblem } from '../domain/password.ts'
 import { announced } from './announced.ts'
 import type { Patience } from './patience.ts'
-import type { Ports } from './ports.ts'
+import type { Ports } from './ports/ports.ts'
 
 /** A password in clear, or a whole hash of one that came from elsewhere. */
 export type NewPassword = { readonly password: string } | { readonly passwordHash: string }
@@ -31,12 +31,16 @@ export function makeAdministerCustomers({
   customers,
   invalidations,
   passwords,
+  blocklist,
   clock,
   ids,
+  audit,
 }: Ports): AdministerCustomers {
   async function hashOf(password: NewPassword): Promise<string> {
     if ('password' in password) {
       refuse('password', newPasswordProblem(password.password))
+      if (await blocklist.has(password.password))
+        refuse('password', 'Is among the passwords that are guessed first.')
       return passwords.hash(password.password)
     }
     if (!isWholePasswordHash(password.passwordHash)) refuse('password_hash', 'Must be a whole bcrypt hash.')
@@ -45,6 +49,14 @@ export function makeAdministerCustomers({
 
   const ending = <T>(customerId: string, change: Promise<T>): Promise<T> =>
     announced(invalidations, { kind: 'customer', customerId }, change)
+
+  /** Records what was done to a customer, and to how many tokens with it; nothing for an unknown one. */
+  function told(id: string, what: 'password_set' | 'disabled', revoked: number | null): number | null {
+    if (revoked === null) return null
+    audit.record(`customer.${what}`, { customer_id: id })
+    if (revoked > 0) audit.record('token.revoked', { customer_id: id, reason: what, count: revoked })
+    return revoked
+  }
 
   return {
     async add({ email, name, password }, patience) {
@@ -58,9 +70,9 @@ export function makeAdministerCustomers({
         disabledAtMs: null,
       }
       const passwordHash = password === null ? null : await hashOf(password)
-      return (await patience.wait((waitMs) => customers.add({ customer, passwordHash }, waitMs)))
-        ? customer
-        : null
+      if (!(await patience.wait((waitMs) => customers.add({ customer, passwordHash }, waitMs)))) return null
+      audit.record('customer.added', { customer_id: customer.id })
+      return customer
     },
 
     async find(email, patience) {
@@ -70,32 +82,36 @@ export function makeAdministerCustomers({
 
     async setPassword(id, password, patience) {
       const passwordHash = await hashOf(password)
-      return ending(
+      const revoked = await ending(
         id,
         patience.wait((waitMs) => customers.setPasswordHash(id, passwordHash, clock.nowMs(), waitMs)),
       )
+      return told(id, 'password_set', revoked)
     },
 
-    disable: (id, patience) =>
-      ending(
+    async disable(id, patience) {
+      const revoked = await ending(
         id,
         patience.wait((waitMs) => customers.disable(id, clock.nowMs(), waitMs)),
-      ),
+      )
+      return told(id, 'disabled', revoked)
+    },
 
-    enable: (id, patience) => patience.wait((waitMs) => customers.enable(id, waitMs)),
+    async enable(id, patience) {
+      const known = await patience.wait((waitMs) => customers.enable(id, waitMs))
+      if (known) audit.record('customer.enabled', { customer_id: id })
+      return known
+    },
 
-    delete: (id, patience) =>
-      ending(
+    async delete(id, patience) {
+      const known = await ending(
         id,
         patience.wait((waitMs) => customers.delete(id, waitMs)),
-      ),
+      )
+      if (known) audit.record('customer.deleted', { customer_id: id })
+      return known
+    },
   }
-}
-
-function nameProblem(name: string): string | null {
-  if ([...name].length > 200) return 'Must have at most 200 characters.'
-  if (!name.isWellFormed()) return 'Must be well-formed text.'
-  return /[\u0000-\u001f\u007f-\u009f]/.test(name) ? 'Must not contain control characters.' : null
 }
 
 function refuse(field: string, problem: string | null): void {

@@ -1,4 +1,5 @@
-import type { Invalidation, Invalidations, LoginTokens } from './ports.ts'
+import type { Invalidation, Invalidations } from './ports/invalidations.ts'
+import type { LoginTokens } from './ports/login-tokens.ts'
 
 /**
  * Answers what a change that may end tokens answered, once every instance obeys it. A change whose outcome is unknown
@@ -33,5 +34,13 @@ export function announcedLoginTokens(inner: LoginTokens, invalidations: Invalida
     // Also where somebody else revoked it first: "no longer active" is not said before that is obeyed.
     revoke: (token, atMs, waitMs) =>
       announced(invalidations, { kind: 'digest', digest: token.digest }, inner.revoke(token, atMs, waitMs)),
+    revokeOf: (customerId, chosen, atMs, waitMs) =>
+      announced(
+        invalidations,
+        { kind: 'customer', customerId },
+        inner.revokeOf(customerId, chosen, atMs, waitMs),
+      ),
+    revokeIssuedBefore: (beforeMs, atMs, waitMs) =>
+      announced(invalidations, { kind: 'everything' }, inner.revokeIssuedBefore(beforeMs, atMs, waitMs)),
   }
 }

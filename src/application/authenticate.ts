@@ -1,8 +1,10 @@
 import { coversAll } from '../domain/abilities.ts'
 import { InsufficientScope, InvalidToken, MalformedToken } from '../domain/errors.ts'
-import { authenticates, type Digest, type OwnedToken } from '../domain/login-token.ts'
+import { authenticates, type Digest, type OwnedToken, tokenState } from '../domain/login-token.ts'
+import type { AuditReason } from './audit-events.ts'
 import type { Patience } from './patience.ts'
-import type { Ports } from './ports.ts'
+import type { Ports } from './ports/ports.ts'
+import { askedBy, type Requester } from './requester.ts'
 import { type Soon, whenThere } from './soon.ts'
 
 /** The caller of a protected route: a customer, by one of the customer's tokens. */
@@ -11,27 +13,52 @@ export interface Caller extends OwnedToken {
 }
 
 /** Answers whose token was presented, or throws `InvalidToken`; the api middleware's first half. At once, from a cache. */
-export type Authenticate = (presented: string, patience: Patience) => Soon<Caller>
+export type Authenticate = (presented: string, patience: Patience, requester: Requester) => Soon<Caller>
 
 /** Makes the check: the text's form and checksum first, then the store (a cache stands in front of it). */
-export function makeAuthenticate({ secrets, loginTokens, clock }: Ports): Authenticate {
+export function makeAuthenticate({ secrets, loginTokens, clock, usage, audit }: Ports): Authenticate {
   // One for all: they say nothing of their occasion, and a stack for each would cost more than the check.
   const refusal = new InvalidToken()
   const malformed = new MalformedToken()
 
-  return function authenticate(presented, patience) {
+  return function authenticate(presented, patience, requester) {
     const digest = secrets.digestOf(presented)
     if (digest === null) throw malformed
-    const found = patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs))
+    const found = patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs, requester))
     return whenThere(found, (owned) => {
       // Compared on every use, not only when it was read: a kept entry must not outlive the token.
-      if (owned === null || !authenticates(owned, clock.nowMs())) throw refusal
+      if (owned === null || !authenticates(owned, clock.nowMs())) {
+        const reason = denialOf(owned, clock.nowMs())
+        audit.record('token.denied', { ...askedBy(requester), ...idsOf(owned), reason })
+        throw refusal
+      }
+      usage.used(owned.token.id)
       return { token: owned.token, customer: owned.customer, digest }
     })
   }
 }
 
 /** Throws `InsufficientScope` unless the caller's token covers every ability required; the middleware's second half. */
-export function authorise({ token }: OwnedToken, required: readonly string[]): void {
-  if (!coversAll(token.abilities, required)) throw new InsufficientScope(required)
+export type Authorise = (caller: OwnedToken, required: readonly string[], requester: Requester) => void
+
+export function makeAuthorise({ audit }: Ports): Authorise {
+  return function authorise(caller, required, requester) {
+    if (coversAll(caller.token.abilities, required)) return
+    audit.record('token.denied', {
+      ...askedBy(requester),
+      ...idsOf(caller),
+      reason: 'insufficient_scope',
+    })
+    throw new InsufficientScope(required)
+  }
+}
+
+function denialOf(owned: OwnedToken | null, nowMs: number): AuditReason<'token.denied'> {
+  if (owned === null) return 'unknown'
+  if (owned.customer.disabledAtMs !== null) return 'disabled'
+  return tokenState(owned.token, nowMs) === 'revoked' ? 'revoked' : 'expired'
+}
+
+function idsOf(owned: OwnedToken | null) {
+  return owned === null ? {} : { customer_id: owned.customer.id, token_id: owned.token.id }
 }

@@ -1,24 +1,26 @@
 import { type AdministerCustomers, makeAdministerCustomers } from './administer-customers.ts'
-import { type Authenticate, makeAuthenticate } from './authenticate.ts'
-import { type Login, makeLogin } from './login.ts'
+import { type AdministerTokens, makeAdministerTokens } from './administer-tokens.ts'
+import { type Authenticate, type Authorise, makeAuthenticate, makeAuthorise } from './authenticate.ts'
+import { type ImportCustomers, makeImportCustomers } from './import-customers.ts'
+import { type Login, type LoginSettings, makeLogin } from './login.ts'
 import { type Logout, makeLogout } from './logout.ts'
 import { type Patience, patienceOf } from './patience.ts'
-import type { Ports } from './ports.ts'
+import type { Ports } from './ports/ports.ts'
 import { makeVerifyServiceToken, type VerifyServiceToken } from './verify-service-token.ts'
 
 /** What the use cases need to know beside their ports. */
-export interface Settings {
-  /** Lifetime of a login token in milliseconds; null for ever. */
-  readonly tokenTtlMs: number | null
-}
+export type Settings = LoginSettings
 
 /** Every use case, wired; the same in production and in tests. */
 export interface Latchkey {
   readonly login: Login
   readonly authenticate: Authenticate
+  readonly authorise: Authorise
   readonly logout: Logout
   readonly verifyServiceToken: VerifyServiceToken
   readonly customers: AdministerCustomers
+  readonly importCustomers: ImportCustomers
+  readonly tokens: AdministerTokens
   /** A new request's patience with the stores. */
   readonly patience: () => Patience
 }
@@ -31,9 +33,12 @@ export function latchkey(ports: Ports, settings: Settings): Latchkey {
   return {
     login: makeLogin(ports, settings),
     authenticate: makeAuthenticate(ports),
+    authorise: makeAuthorise(ports),
     logout: makeLogout(ports),
     verifyServiceToken: makeVerifyServiceToken(ports),
     customers: makeAdministerCustomers(ports),
+    importCustomers: makeImportCustomers(ports),
+    tokens: makeAdministerTokens(ports),
     patience: () => patienceOf(STORE_WAIT_MS, ports.clock),
   }
 }

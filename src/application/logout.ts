@@ -1,21 +1,28 @@
 import { InvalidToken, LoginTokenRequired } from '../domain/errors.ts'
-import { LOGIN_TOKEN_NAME } from '../domain/login-token.ts'
+import { LOGIN_TOKEN_NAME, tokenState } from '../domain/login-token.ts'
 import type { Caller } from './authenticate.ts'
 import type { Patience } from './patience.ts'
-import type { Ports } from './ports.ts'
+import type { Ports } from './ports/ports.ts'
+import { askedBy, type Requester } from './requester.ts'
 
 /**
  * Revokes the caller's login token; once it resolves the token is refused. Throws `LoginTokenRequired` for a named
  * token, and `InvalidToken` when somebody else revoked it first.
  */
-export type Logout = (caller: Caller, patience: Patience) => Promise<void>
+export type Logout = (caller: Caller, patience: Patience, requester: Requester) => Promise<void>
 
-export function makeLogout({ loginTokens, clock }: Ports): Logout {
-  return async function logout({ token, digest }, patience) {
+export function makeLogout({ loginTokens, clock, audit }: Ports): Logout {
+  return async function logout({ token, customer, digest }, patience, requester) {
     if (token.name !== LOGIN_TOKEN_NAME) throw new LoginTokenRequired()
     const revoked = await patience.wait((waitMs) =>
       loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), waitMs),
     )
-    if (!revoked) throw new InvalidToken()
+    const of = { ...askedBy(requester), customer_id: customer.id, token_id: token.id }
+    if (!revoked) {
+      const reason = tokenState(token, clock.nowMs()) === 'expired' ? 'expired' : 'revoked'
+      audit.record('token.denied', { ...of, reason })
+      throw new InvalidToken()
+    }
+    audit.record('token.revoked', { ...of, reason: 'logout' })
   }
 }

@@ -1,6 +1,6 @@
 import { Unavailable } from '../domain/errors.ts'
-import type { Clock } from './ports.ts'
-import type { Soon } from './soon.ts'
+import type { Clock } from './ports/clock.ts'
+import { isLater, type Soon } from './soon.ts'
 
 /** The time that one request may spend waiting for its stores, all its calls together. */
 export interface Patience {
@@ -16,8 +16,8 @@ export function patienceOf(totalMs: number, clock: Clock): Patience {
       if (leftMs <= 0) return Promise.reject(new Unavailable()) as Answer
       const beganMs = clock.monotonicMs()
       const answer = call(leftMs)
-      if (!(answer instanceof Promise)) return answer
-      const settled = answer.finally(() => {
+      if (!isLater(answer)) return answer
+      const settled = Promise.resolve(answer).finally(() => {
         leftMs -= clock.monotonicMs() - beganMs
       })
       return settled as Answer

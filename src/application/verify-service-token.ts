@@ -1,14 +1,21 @@
 import { InvalidServiceToken } from '../domain/errors.ts'
-import type { Ports } from './ports.ts'
+import type { Ports } from './ports/ports.ts'
+import { askedBy, type Requester } from './requester.ts'
 
 /** Answers the name of the service token that was presented, or throws `InvalidServiceToken`. */
-export type VerifyServiceToken = (presented: string | null) => string
+export type VerifyServiceToken = (presented: string | null, requester: Requester) => string
 
 /** A service route's whole check: it never passes through `authenticate`, nor the reverse. */
-export function makeVerifyServiceToken({ serviceSecrets }: Ports): VerifyServiceToken {
-  return function verifyServiceToken(presented) {
+export function makeVerifyServiceToken({ serviceSecrets, audit }: Ports): VerifyServiceToken {
+  return function verifyServiceToken(presented, requester) {
     const name = presented === null ? null : serviceSecrets.nameOf(presented)
-    if (name === null) throw new InvalidServiceToken()
+    if (name === null) {
+      audit.record('service.denied', {
+        ...askedBy(requester),
+        reason: presented === null ? 'missing' : 'unknown',
+      })
+      throw new InvalidServiceToken()
+    }
     return name
   }
 }

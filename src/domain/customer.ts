@@ -20,6 +20,14 @@ export function emailProblem(email: string): string | null {
   return null
 }
 
+/** A problem with a name as one sentence, or null when it may be stored. */
+export function nameProblem(name: string): string | null {
+  if (codePoints(name) > 200) return 'Must have at most 200 characters.'
+  if (!name.isWellFormed()) return 'Must be well-formed text.'
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(name)) return 'Must not contain control characters.'
+  return null
+}
+
 /** The e-mail without ASCII white space at its ends: the form that is stored. */
 export function trimmedEmail(email: string): string {
   // Not a pattern: one that ends in `[…]+$` takes the square of a long run of blanks in the middle.

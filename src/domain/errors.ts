@@ -1,3 +1,5 @@
+import type { ExceededLimit } from './login-limit.ts'
+
 /** The stable words by which a caller tells one refusal of the core from another; never renamed. */
 export type Reason =
   | 'missing_token'
@@ -7,6 +9,7 @@ export type Reason =
   | 'insufficient_scope'
   | 'login_token_required'
   | 'validation_failed'
+  | 'too_many_requests'
   | 'unavailable'
 
 /** A refusal that a caller may be told: `message` is a whole sentence, safe to show. */
@@ -81,6 +84,16 @@ export class ValidationFailed extends LatchkeyError {
   constructor(errors: FieldErrors) {
     super('The request does not have the expected shape.')
     this.errors = errors
+  }
+}
+
+/** Too many logins failed, by account or by address; the caller may try again later (RFC 6585, section 4). */
+export class TooManyRequests extends LatchkeyError {
+  readonly reason = 'too_many_requests' satisfies Reason
+  readonly limit: ExceededLimit
+  constructor(limit: ExceededLimit) {
+    super('Too many logins have failed. Please try again later.')
+    this.limit = limit
   }
 }
 

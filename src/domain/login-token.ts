@@ -19,6 +19,17 @@ export interface LoginToken {
   /** Fixed when the token is made; null for a token that never expires. */
   readonly expiresAtMs: number | null
   readonly revokedAtMs: number | null
+  /** As lists tell it; null before the first use, and in a look-up: it changes too often to be kept. */
+  readonly lastUsedAtMs: number | null
+}
+
+/** A problem with the name of a token for a bot or a script as one sentence, or null when it may be stored. */
+export function tokenNameProblem(name: string): string | null {
+  const length = [...name].length
+  if (length < 1 || length > 100) return 'Must have 1 to 100 characters.'
+  if (name === LOGIN_TOKEN_NAME) return `Must not be ${LOGIN_TOKEN_NAME}, which is the name of login tokens.`
+  if (!name.isWellFormed()) return 'Must be well-formed text.'
+  return /[\u0000-\u001f\u007f-\u009f]/.test(name) ? 'Must not contain control characters.' : null
 }
 
 /** `expired` is read from the clock and never stored; a revoked token stays revoked. */

@@ -1,6 +1,7 @@
 const MAX_PRESENTED_BYTES = 1024
 const MAX_SET_BYTES = 72
 const MIN_SET_CHARACTERS = 8
+const HASH_CHARACTERS = 60
 
 /**
  * A problem with a password as it is presented at login, as one sentence, or null. The limit is wider than
@@ -26,6 +27,16 @@ export function newPasswordProblem(password: string): string | null {
 /** Whether the text is a complete bcrypt hash with a cost from 4 to 15; nothing else is stored or verified. */
 export function isWholePasswordHash(hash: string): boolean {
   return /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/.test(hash)
+}
+
+/** Why a hash from elsewhere may not be stored, as one sentence that repeats nothing of it, or null when it is whole. */
+export function passwordHashProblem(hash: string): string | null {
+  if (isWholePasswordHash(hash)) return null
+  if (hash === '') return 'Must not be empty.'
+  if (!/^\$2[aby]\$/.test(hash)) return 'Must be bcrypt of the version $2a$, $2b$ or $2y$.'
+  if (hash.length !== HASH_CHARACTERS) return `Has ${hash.length} characters, expected ${HASH_CHARACTERS}.`
+  if (!/^.{4}(0[4-9]|1[0-5])\$/.test(hash)) return 'Must have a cost from 04 to 15.'
+  return 'Must be a whole bcrypt hash.'
 }
 
 function textProblem(password: string): string | null {

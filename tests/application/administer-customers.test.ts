@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Customers } from '../../src/application/ports.ts'
+import type { NewPassword } from '../../src/application/administer-customers.ts'
+import type { Customers } from '../../src/application/ports/customers.ts'
 import { InvalidCredentials, InvalidToken, Unavailable, ValidationFailed } from '../../src/domain/errors.ts'
 import { type Core, memoryCore, unreachable } from '../support/core.ts'
 import { hashOf } from '../support/fakes.ts'
@@ -44,6 +45,27 @@ describe('Adding a customer', () => {
       await add(core, { email, password })
       assert.equal(await storedHash(core, email), expected)
     }
+  })
+
+  it('refuses a password that is guessed first, and asks nothing of the kind about a hash', async () => {
+    const asked: string[] = []
+    const core = memoryCore(() => ({
+      blocklist: {
+        async has(password) {
+          asked.push(password)
+          return password === 'password'
+        },
+      },
+    }))
+    const common = refused('password', 'Is among the passwords that are guessed first.')
+    await assert.rejects(add(core, { password: { password: 'password' } }), common)
+    const customer = await add(core, { password: { password: 'passwort' } })
+    assert.ok(customer)
+    const set = (password: NewPassword) => core.customers.setPassword(customer.id, password, core.patience())
+    await assert.rejects(set({ password: 'password' }), common)
+    assert.equal(await storedHash(core, customer.email), hashOf('passwort'))
+    await set({ passwordHash: HASH })
+    assert.deepEqual(asked, ['password', 'passwort', 'password'])
   })
 
   it('answers null when the e-mail is taken in any ASCII case, and changes nothing', async () => {

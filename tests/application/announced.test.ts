@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { announced, announcedLoginTokens } from '../../src/application/announced.ts'
-import type { Invalidation, Invalidations, LoginTokens } from '../../src/application/ports.ts'
+import type { Invalidation, Invalidations } from '../../src/application/ports/invalidations.ts'
+import type { LoginTokens } from '../../src/application/ports/login-tokens.ts'
 import { Unavailable } from '../../src/domain/errors.ts'
-import { aDigest, aLoginToken } from '../support/builders.ts'
+import { aDigest, aLoginToken } from '../../src/testing/builders.ts'
 import { deferred, turn } from '../support/fakes.ts'
 
 const EVERYTHING: Invalidation = { kind: 'everything' }
@@ -65,6 +66,11 @@ describe('Announced login tokens', () => {
     add: async () => true,
     replace: async () => revoked,
     revoke: async () => revoked !== null,
+    list: async () => ({ tokens: [], end: null }),
+    revokeOf: async () => revoked ?? 0,
+    revokeIssuedBefore: async () => revoked ?? 0,
+    touch: async () => [],
+    prune: async () => 1,
   })
 
   for (const [revoked, heard] of [
@@ -87,12 +93,30 @@ describe('Announced login tokens', () => {
     }
   })
 
-  it('announce nothing of a look-up, a list or a token that is added', async () => {
+  it('announce the customer whose tokens were revoked, also when somebody else was first', async () => {
+    for (const revoked of [1, null]) {
+      const all = invalidations()
+      const tokens = announcedLoginTokens(inner(revoked), all)
+      assert.equal(await tokens.revokeOf('c1', { name: 'bot' }, 0, 1000), revoked ?? 0)
+      assert.deepEqual(all.heard, [{ kind: 'customer', customerId: 'c1' }])
+    }
+  })
+
+  it('announce everything when tokens were revoked by their age', async () => {
+    const all = invalidations()
+    assert.equal(await announcedLoginTokens(inner(3), all).revokeIssuedBefore(1, 2, 1000), 3)
+    assert.deepEqual(all.heard, [{ kind: 'everything' }])
+  })
+
+  it('announce nothing of a look-up, a list, a token that is added, a touch or a prune', async () => {
     const all = invalidations()
     const tokens = announcedLoginTokens(inner(1), all)
     await tokens.findByDigest(digest, 1000)
     await tokens.listOf(token.customerId, 1000)
     await tokens.add(token, digest, 1000)
+    await tokens.list({ after: null, limit: 1 }, 1000)
+    await tokens.touch([{ id: token.id, atMs: 1 }], 1000)
+    await tokens.prune(1, 1, 1000)
     assert.deepEqual(all.heard, [])
   })
 })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { authorise } from '../../src/application/authenticate.ts'
-import type { LoginTokens } from '../../src/application/ports.ts'
+import type { LoginTokens } from '../../src/application/ports/login-tokens.ts'
 import { InsufficientScope, InvalidToken, Unavailable } from '../../src/domain/errors.ts'
-import { aCustomer, aLoginToken } from '../support/builders.ts'
+import type { OwnedToken } from '../../src/domain/login-token.ts'
+import { aCustomer, aLoginToken } from '../../src/testing/builders.ts'
 import { anUnknownSecret, memoryCore, unreachable } from '../support/core.ts'
+import { aRequester } from '../support/idle-ports.ts'
 
 describe('Authentication', () => {
   it('answers whose token was presented, with its digest', async () => {
@@ -90,6 +91,9 @@ describe('Authentication', () => {
 })
 
 describe('Authorisation', () => {
+  const core = memoryCore()
+  const authorise = (owned: OwnedToken, required: readonly string[]) =>
+    core.authorise(owned, required, aRequester())
   const caller = (abilities: readonly string[]) => ({
     token: aLoginToken({ customerId: 'x', abilities }),
     customer: aCustomer(),

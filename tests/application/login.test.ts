@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { memoryLoginThrottle } from '../../src/adapters/memory/login-throttle.ts'
+import type { AuditEventName } from '../../src/application/audit-events.ts'
 import { STORE_WAIT_MS } from '../../src/application/latchkey.ts'
-import { InvalidCredentials, Unavailable } from '../../src/domain/errors.ts'
+import type { Requester } from '../../src/application/requester.ts'
+import { InvalidCredentials, TooManyRequests, Unavailable } from '../../src/domain/errors.ts'
 import { tokenState } from '../../src/domain/login-token.ts'
 import { type Core, memoryCore, unreachable } from '../support/core.ts'
-import { hashOf } from '../support/fakes.ts'
+import { deferred, fakePasswords, hashOf, turn } from '../support/fakes.ts'
+import { aRequester } from '../support/idle-ports.ts'
 
 const login = (core: Core, email: string, password = 'right') =>
   core.login({ email, password }, core.patience())
@@ -22,6 +26,7 @@ describe('A login', () => {
       createdAtMs: core.clock.nowMs(),
       expiresAtMs: core.clock.nowMs() + 3_600_000,
       revokedAtMs: null,
+      lastUsedAtMs: null,
     })
     const caller = await core.authenticate(secret, core.patience())
     assert.deepEqual({ token: caller.token, customer: caller.customer }, { token, customer })
@@ -109,8 +114,8 @@ describe('A login', () => {
   })
 
   it('is refused when the password hasher says yes to a customer who may not log in', async () => {
-    const yes = { hash: async () => '', verify: async () => true }
-    const core = memoryCore(() => ({ passwords: yes }))
+    const core = memoryCore(() => ({ passwords: { ...fakePasswords(), queue: () => yes } }))
+    const yes = { ...fakePasswords(), verify: async () => true }
     const disabled = await core.customer({ disabledAtMs: 1 })
     const without = await core.customer({}, null)
     for (const email of [disabled.email, without.email, 'nobody@example.com']) {
@@ -120,7 +125,7 @@ describe('A login', () => {
   })
 
   it('verifies again when the password was replaced by a hash of the same one meanwhile', async () => {
-    const passwords = { hash: async () => '', verify: async () => true }
+    const passwords = { ...fakePasswords(), queue: () => passwords }
     const core = memoryCore(() => ({ passwords }))
     const { id, email } = await core.customer()
     let verifications = 0
@@ -216,6 +221,144 @@ describe('A login', () => {
       loginTokens: { ...(port as object), replace: async () => reject() } as never,
     }))
     await assert.rejects(login(core, (await core.customer()).email), Unavailable)
+  })
+})
+
+const GONE = new Error('gone')
+
+/** The use cases over memory with the throttle that production has, and what was written to the audit log. */
+function guarded(failures = 3) {
+  const events: [AuditEventName, unknown][] = []
+  const limits = { loginLimitAccount: { failures, windowMs: 900_000 }, loginLimitAddress: null }
+  const core = memoryCore(
+    ({ clock }) => ({
+      throttle: memoryLoginThrottle(limits, clock),
+      audit: { record: (event, fields) => void events.push([event, fields]) },
+    }),
+    limits,
+  )
+  return {
+    core,
+    events,
+    from: (email: string, password: string, requester: Partial<Requester> = {}) =>
+      core.login({ email, password }, core.patience(), aRequester(requester)),
+  }
+}
+
+describe('A login that guesses', () => {
+  it('is refused without looking at its password once the limit is reached, and that is audited', async () => {
+    const { core, events, from } = guarded()
+    const { email } = await core.customer()
+    for (let i = 0; i < 3; i++) await assert.rejects(from(email, 'wrong'), InvalidCredentials)
+    await assert.rejects(from(email, 'right'), (error: unknown) => {
+      assert.ok(error instanceof TooManyRequests)
+      assert.deepEqual(error.limit, {
+        name: 'account',
+        failures: 3,
+        windowMs: 900_000,
+        retryAfterMs: 900_000,
+      })
+      return true
+    })
+    assert.equal(core.passwords.verified.length, 3)
+    assert.deepEqual(events.at(-1), [
+      'login.throttled',
+      { request_id: 'a-request', address: '127.0.0.1', reason: 'account' },
+    ])
+    core.clock.advance(900_000)
+    await from(email, 'right')
+  })
+
+  it('counts an e-mail of nobody like one of a customer, in any case', async () => {
+    const { core, from } = guarded()
+    for (const email of ['nobody@example.com', 'NOBODY@example.com', ' nobody@example.com']) {
+      await assert.rejects(from(email, 'wrong'), InvalidCredentials)
+    }
+    await assert.rejects(from('nobody@example.com', 'wrong'), TooManyRequests)
+    assert.equal(core.passwords.verified.length, 3)
+  })
+
+  it('in parallel with others is counted like one after the other', async () => {
+    const { core, events, from } = guarded()
+    const { email } = await core.customer()
+    const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => from(email, 'wrong')))
+    const reasons = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason.constructor)
+    assert.equal(reasons.filter((reason) => reason === InvalidCredentials).length, 3)
+    assert.equal(reasons.filter((reason) => reason === TooManyRequests).length, 47)
+    assert.equal(core.passwords.verified.length, 3)
+    assert.equal(events.filter(([event]) => event === 'login.throttled').length, 47)
+  })
+
+  it('right, in parallel with others that are right, succeeds like all of them', async () => {
+    const { core, from } = guarded()
+    const { id, email } = await core.customer()
+    await Promise.all(Array.from({ length: 20 }, () => from(email, 'right')))
+    const states = [...core.store.tokens.values()].filter(({ customerId }) => customerId === id)
+    assert.equal(states.filter(({ revokedAtMs }) => revokedAtMs === null).length, 1)
+  })
+
+  it('right forgets the failures before it', async () => {
+    const { core, from } = guarded()
+    const { email } = await core.customer()
+    for (let round = 0; round < 3; round++) {
+      for (let i = 0; i < 2; i++) await assert.rejects(from(email, 'wrong'), InvalidCredentials)
+      await from(email, 'right')
+    }
+  })
+
+  it('gives its place back when its client goes away', async () => {
+    const { core, from } = guarded(1)
+    const { email } = await core.customer()
+    const gone = new AbortController()
+    core.passwords.whileVerifying = (count) => {
+      if (count > 1) return
+      gone.abort(GONE)
+      throw GONE
+    }
+    await assert.rejects(from(email, 'right', { signal: gone.signal }), GONE)
+    await from(email, 'right')
+  })
+
+  it('waits for its turn while others from its address are looked at, and leaves it when its client goes', async () => {
+    const { core, from } = guarded(1)
+    const { email } = await core.customer()
+    const first = deferred<void>()
+    core.passwords.whileVerifying = (count) => (count === 1 ? first.promise : undefined)
+    const gone = new AbortController()
+    const logins = [from(email, 'right'), from(email, 'right', { signal: gone.signal }), from(email, 'right')]
+    await turn()
+    assert.equal(core.passwords.verified.length, 1)
+    gone.abort(GONE)
+    await assert.rejects(logins[1] as Promise<unknown>, GONE)
+    first.resolve()
+    await Promise.all([logins[0], logins[2]])
+  })
+
+  it('leaves the queue of hashing however it ends', async () => {
+    for (const failing of ['nothing', 'credentials', 'throttle'] as const) {
+      const { core, from } = guarded(1)
+      const { email } = await core.customer()
+      let queued = 0
+      core.passwords.queue = () => {
+        queued += 1
+        return { ...core.passwords, leave: () => void queued-- }
+      }
+      if (failing === 'nothing') await from(email, 'right')
+      else await assert.rejects(from(email, 'wrong'), InvalidCredentials)
+      if (failing === 'throttle') await assert.rejects(from(email, 'right'), TooManyRequests)
+      assert.equal(queued, 0)
+    }
+  })
+
+  it('asks for no place where passwords cannot be looked at', async () => {
+    const { core, events, from } = guarded(1)
+    const { email } = await core.customer()
+    const { queue } = core.passwords
+    core.passwords.queue = reject
+    await assert.rejects(from(email, 'wrong'), Unavailable)
+    core.passwords.queue = queue
+    assert.deepEqual(events, [])
+    await from(email, 'right')
   })
 })
 

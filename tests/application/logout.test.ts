@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { LoginTokens } from '../../src/application/ports.ts'
+import type { LoginTokens } from '../../src/application/ports/login-tokens.ts'
 import { InvalidToken, LoginTokenRequired, Unavailable } from '../../src/domain/errors.ts'
 import { memoryCore, unreachable } from '../support/core.ts'
 

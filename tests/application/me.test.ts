@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { isoTime, me } from '../../src/application/me.ts'
-import { aCustomer, aLoginToken } from '../support/builders.ts'
+import { aCustomer, aLoginToken } from '../../src/testing/builders.ts'
 
 const CREATED = Date.UTC(2026, 1, 28, 23, 59, 59, 7)
 

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import { STORE_WAIT_MS } from '../../src/application/latchkey.ts'
 import { patienceOf } from '../../src/application/patience.ts'
 import { Unavailable } from '../../src/domain/errors.ts'
+import { movableClock } from '../../src/testing/movable-clock.ts'
 import { memoryCore } from '../support/core.ts'
-import { movableClock } from '../support/fakes.ts'
 
 describe('Patience', () => {
   const clock = movableClock()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Customers, LoginTokens } from '../../src/application/ports.ts'
+import type { Customers } from '../../src/application/ports/customers.ts'
+import type { LoginTokens } from '../../src/application/ports/login-tokens.ts'
 import { InvalidServiceToken, InvalidToken, Unavailable } from '../../src/domain/errors.ts'
 import { memoryCore, SERVICE, unreachable } from '../support/core.ts'
 

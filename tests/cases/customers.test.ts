@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { bcryptPasswordHasher } from '../../src/adapters/bcrypt/password-hasher.ts'
 import { PASSWORD, type RunningApp, startApp } from '../support/running-app.ts'
 
 let app: RunningApp
@@ -14,6 +15,13 @@ async function withHash(email: string, hash: string | null): Promise<void> {
   await app.addCustomer({ email })
   await app.database.sql('update customers set password_hash = $2 where email = $1', [email, hash])
 }
+
+async function stored(email: string): Promise<string> {
+  const [row] = await app.database.sql('select password_hash from customers where email = $1', [email])
+  return `${row?.password_hash}`
+}
+
+const hashOfCost = (cost: number) => bcryptPasswordHasher({ cost }).hash(PASSWORD)
 
 describe('customers from elsewhere', () => {
   const SAME = '04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
@@ -60,7 +68,7 @@ describe('customers from elsewhere', () => {
     assert.equal(await login({ email: 'long@example.com', password: 'p'.repeat(100) }), 200)
   })
 
-  test('cases 058 and 060: a hash that is not whole is an ordinary 401', async () => {
+  test('cases 058 and 060: a hash that is not whole is an ordinary 401 and one warning in the log', async () => {
     const hashes = [
       `$2x$${SAME}`,
       `$2$${SAME}`,
@@ -77,11 +85,18 @@ describe('customers from elsewhere', () => {
     ]
     for (const [i, hash] of hashes.entries()) {
       await withHash(`damaged-${i}@example.com`, hash)
+      const told = app.logLines.length
       assert.equal(
         await login({ email: `damaged-${i}@example.com`, password: 'correct horse 9' }),
         401,
         `${hash}`,
       )
+      const warnings = app.logLines.slice(told).filter((line) => line.includes('"level":"warn"'))
+      assert.equal(warnings.length, hash === null ? 0 : 1, `${hash}`)
+      for (const warning of warnings) {
+        assert.equal(JSON.parse(warning).event, 'password.damaged')
+        assert.doesNotMatch(warning, /@example|\$[12]|5f4dcc|argon2/)
+      }
     }
   })
 
@@ -94,12 +109,60 @@ describe('customers from elsewhere', () => {
     const status = async (password: string) =>
       (await dear.call('/api/login', { body: { email, password } })).status
     assert.equal(await status('wrong horse 9'), 401)
-    const [row] = await app.database.sql('select password_hash from customers where email = $1', [email])
-    assert.equal(row?.password_hash, hash)
+    assert.equal(await stored(email), hash)
     assert.deepEqual(
       await Promise.all(['correct horse 9', 'correct horse 9', 'wrong horse 9'].map(status)),
       [200, 200, 401],
     )
+    const renewed = await stored(email)
+    assert.match(renewed, /^\$2b\$11\$/)
     assert.equal(await status('correct horse 9'), 200)
+    assert.equal(await status('wrong horse 9'), 401)
+    assert.equal(await stored(email), renewed)
   })
+
+  test('case 066: a hash of another prefix or of more work is renewed, too, and no sound one', async () => {
+    for (const hash of [`$2y$${SAME}`, `$2a$${SAME}`, await hashOfCost(5)]) {
+      const email = `dated-${hash.slice(1, 6)}@example.com`
+      await withHash(email, hash)
+      assert.equal(await login({ email, password: PASSWORD }), 200)
+      const renewed = await stored(email)
+      assert.match(renewed, /^\$2b\$04\$/)
+      assert.equal(await login({ email, password: PASSWORD }), 200)
+      assert.equal(await stored(email), renewed)
+    }
+    await withHash('sound@example.com', `$2b$${SAME}`)
+    assert.equal(await login({ email: 'sound@example.com', password: PASSWORD }), 200)
+    assert.equal(await stored('sound@example.com'), `$2b$${SAME}`)
+  })
+
+  test('case 066: a password of 100 bytes logs in after its hash was renewed', async () => {
+    const email = 'long-dated@example.com'
+    await withHash(email, '$2y$04$abcdefghijklmnopqrstuuNt.0ah97gHY3F7JC1Z6EXmQc0bQBhIO')
+    assert.equal(await login({ email, password: 'p'.repeat(100) }), 200)
+    assert.match(await stored(email), /^\$2b\$04\$/)
+    assert.equal(await login({ email, password: 'p'.repeat(100) }), 200)
+    assert.equal(await login({ email, password: 'p'.repeat(71) }), 401)
+  })
+
+  for (const [what, code] of [
+    ['the role may not write it', '42501'],
+    ['the session is read-only', '25006'],
+  ]) {
+    test(`case 066: a login succeeds though its hash cannot be renewed: ${what}`, async (t) => {
+      const email = `kept-${code}@example.com`
+      const hash = `$2y$${SAME}`
+      await withHash(email, hash)
+      await app.database.sql(`create function refused() returns trigger language plpgsql as
+        $$begin raise 'refused' using errcode = '${code}'; end$$`)
+      await app.database.sql(
+        'create trigger refused before update of password_hash on customers execute function refused()',
+      )
+      t.after(() => app.database.sql('drop function refused cascade'))
+      const { status, body } = await app.call('/api/login', { body: { email, password: PASSWORD } })
+      assert.equal(status, 200)
+      assert.equal((await app.call('/api/me', { token: body.token })).status, 200)
+      assert.equal(await stored(email), hash)
+    })
+  }
 })

@@ -5,9 +5,10 @@ import {
   expiryOf,
   LOGIN_TOKEN_ABILITIES,
   LOGIN_TOKEN_NAME,
+  tokenNameProblem,
   tokenState,
 } from '../../src/domain/login-token.ts'
-import { aCustomer, aLoginToken } from '../support/builders.ts'
+import { aCustomer, aLoginToken } from '../../src/testing/builders.ts'
 
 const NOW = 1_700_000_000_000
 const aToken = (expiresAtMs: number | null, revokedAtMs: number | null = null) =>
@@ -50,6 +51,15 @@ describe('A token', () => {
     assert.equal(LOGIN_TOKEN_NAME, 'login')
     assert.deepEqual(LOGIN_TOKEN_ABILITIES, ['*'])
     assert.ok(Object.isFrozen(LOGIN_TOKEN_ABILITIES))
+  })
+})
+
+describe('The name of a token for a bot', () => {
+  it('has 1 to 100 characters, none of control, and is not that of login tokens', () => {
+    for (const name of ['a', 'Login', '🦊'.repeat(100), 'Zoë’s "bot"'])
+      assert.equal(tokenNameProblem(name), null)
+    for (const name of ['', 'x'.repeat(101), 'login', 'a\u0000', 'a\u009b', 'a\ud800'])
+      assert.match(tokenNameProblem(name) ?? '', /^Must .*\.$/)
   })
 })
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import {
   isWholePasswordHash,
   newPasswordProblem,
+  passwordHashProblem,
   presentedPasswordProblem,
 } from '../../src/domain/password.ts'
 
@@ -131,6 +132,29 @@ describe('A hash is whole', () => {
     ['no last separator', HASH.replace('$04$', '$04')],
     ['clear text', 'correct horse 9'],
   ] as const) {
-    it(`not with ${what}`, () => assert.equal(isWholePasswordHash(hash), false))
+    it(`not with ${what}`, () => {
+      assert.equal(isWholePasswordHash(hash), false)
+      const problem = passwordHashProblem(hash)
+      assert.ok(problem !== null)
+      assert.ok(hash.trim().length < 20 || !problem.includes(hash.slice(7, 20)))
+    })
+  }
+})
+
+describe('A hash from elsewhere is refused with the reason', () => {
+  const version = 'Must be bcrypt of the version $2a$, $2b$ or $2y$.'
+  for (const [title, hash, problem] of [
+    ['none, where it is whole', HASH, null],
+    ['that there is none', '', 'Must not be empty.'],
+    ['case 060: how many characters it has', HASH.slice(0, -1), 'Has 59 characters, expected 60.'],
+    ['case 061: how many it has with those behind NUL', `${HASH}\0junk`, 'Has 65 characters, expected 60.'],
+    ['that it is of another version', HASH.replace('$2b$', '$2x$'), version],
+    ['that it is of another kind', '5f4dcc3b5aa765d61d8327deb882cf99', version],
+    ['case 068: the same for clear text', 'correct horse 9', version],
+    ['that its cost is too high', HASH.replace('$04$', '$16$'), 'Must have a cost from 04 to 15.'],
+    ['that its cost is too low', HASH.replace('$04$', '$03$'), 'Must have a cost from 04 to 15.'],
+    ['that a character is not of its alphabet', `${HASH.slice(0, -1)}!`, 'Must be a whole bcrypt hash.'],
+  ] as const) {
+    it(title, () => assert.equal(passwordHashProblem(hash), problem))
   }
 })

@@ -1,20 +1,24 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { type Called, callAt } from '../../src/testing/call.ts'
 import { EMAIL, PASSWORD, programSuite } from '../support/program-suite.ts'
-import { type Called, callAt } from '../support/running-app.ts'
+import { readMetrics } from '../support/prometheus.ts'
+import { latchkeyProgram } from '../support/running-process.ts'
+import { onSqlite, postgresAlone } from '../support/sqlite.ts'
+import { until } from '../support/until.ts'
 
 const WORKERS = 3
-/** For what is only a question of time. */
-const FOR_EVER_MS = 30_000
+
+/** Workers on SQLite tell each other of nothing. */
+const UNCACHED: Record<string, string> = onSqlite ? { TOKEN_CACHE_TTL: '0s' } : {}
 
 const suite = programSuite()
 
 async function start(env: Record<string, string> = {}) {
-  const { service, url } = await suite.start({ WORKERS: String(WORKERS), ...env })
+  const { service, url } = await suite.start({ WORKERS: String(WORKERS), ...UNCACHED, ...env })
   const primary = service.child.pid ?? 0
   return { service, url, primary, workers: () => childrenOf(primary) }
 }
@@ -35,7 +39,7 @@ function childrenOf(primary: number): readonly number[] {
   const lines = execFileSync('ps', ['-e', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).trim().split('\n')
   return lines.flatMap((line) => {
     const [pid, parent] = line.trim().split(/\s+/)
-    return Number(parent) === primary && line.includes('latchkey.js') ? [Number(pid)] : []
+    return Number(parent) === primary && line.includes(latchkeyProgram.args.at(-1) ?? '') ? [Number(pid)] : []
   })
 }
 
@@ -48,13 +52,17 @@ const isThere = (pid: number) => {
   }
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  const endMs = performance.now() + FOR_EVER_MS
-  while (!holds() && performance.now() < endMs) await sleep(20)
-  assert.ok(holds(), 'it never comes')
-}
-
 describe('several workers', () => {
+  test('have a thread pool as large as their hashing needs', {
+    skip: process.platform !== 'linux',
+  }, async () => {
+    const { workers } = await start({ HASHING_CONCURRENCY: '6' })
+    for (const worker of workers()) {
+      const env = readFileSync(`/proc/${worker}/environ`, 'utf8').split('\0')
+      assert.ok(env.includes('UV_THREADPOOL_SIZE=7'))
+    }
+  })
+
   test('serve one address, and what one revokes all refuse', async () => {
     const { url, workers } = await start()
     assert.equal(workers().length, WORKERS)
@@ -66,11 +74,36 @@ describe('several workers', () => {
       const later = await Promise.all(Array.from({ length: 30 }, () => call(url, '/api/me', { token })))
       assert.ok(later.every(({ status }) => status === 401))
     }
+    if (onSqlite) return
     const [links] = await suite.database().sql<{ n: number }>(
       `select count(*)::int as n from pg_stat_activity
        where datname = current_database() and application_name = 'latchkey link'`,
     )
     assert.equal(links?.n, WORKERS, 'each worker is an instance')
+  })
+
+  test('answer the metrics of all, on any of them and on the port of the metrics, one that ended included', async () => {
+    const secret = 'service-secret-of-the-tests-0123456789'
+    const { service, url, workers } = await start({ SERVICE_TOKENS: `tests=${secret}`, METRICS_PORT: '0' })
+    const [, own = ''] = await service.until(/"address":"([^"]+)","event":"metrics.started"/)
+    const logins = { http_request_method: 'POST', http_route: '/api/login', http_response_status_code: '200' }
+    const readAt = async (address: string, headers: Record<string, string> = {}) => {
+      const response = await fetch(`${address}/metrics`, { headers: { Connection: 'close', ...headers } })
+      assert.equal(response.status, 200)
+      return (
+        readMetrics(await response.text()).value('http_server_request_duration_seconds_count', logins) ?? 0
+      )
+    }
+    for (let time = 1; time <= 6; time++) await login(url)
+    assert.equal(await readAt(own), 6)
+    for (let time = 1; time <= 4; time++)
+      assert.equal(await readAt(url, { Authorization: `Bearer ${secret}` }), 6)
+    assert.equal((await call(own, '/api/status', { method: 'GET' })).status, 404)
+    const [first = 0] = workers()
+    process.kill(first, 'SIGKILL')
+    await service.until(/"event":"worker.started"/)
+    await login(url)
+    assert.equal(await readAt(own), 7)
   })
 
   test('are replaced when they end', async () => {
@@ -84,6 +117,24 @@ describe('several workers', () => {
     assert.equal((await call(url, '/api/me', { token })).status, 200)
   })
 
+  test('are replaced as soon as the system starts one again, and end nothing before', async () => {
+    const failing = join(suite.folder(), 'failing.cjs')
+    writeFileSync(
+      failing,
+      `const node = process.execPath
+       process.on('SIGUSR2', () => {
+         process.execPath = process.execPath === node ? '/nowhere/node' : node
+       })`,
+    )
+    const { service, url, primary, workers } = await start({ NODE_OPTIONS: `--require ${failing}` })
+    process.kill(primary, 'SIGUSR2')
+    process.kill(workers()[0] ?? 0, 'SIGKILL')
+    await service.until(/"detail":"A worker ended before it served: spawn [^"]*ENOENT/)
+    assert.equal((await call(url, '/livez', { method: 'GET' })).status, 200)
+    process.kill(primary, 'SIGUSR2')
+    await until(() => workers().length === WORKERS)
+  })
+
   test('end also when one was only just started', async () => {
     const { service, workers } = await start()
     const [first = 0] = workers()
@@ -95,14 +146,19 @@ describe('several workers', () => {
     assert.ok(pids.every((pid) => !isThere(pid)))
   })
 
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    test(`finish what they have begun and end with their primary on ${signal}, whoever else gets it`, async () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`finish what they have begun and end with their primary on ${signal}, whoever else gets it`, {
+      skip: postgresAlone,
+    }, async () => {
       // So dear that the logins are still being verified when the signal comes.
-      const { service, url, primary, workers } = await start({ BCRYPT_COST: '13' })
+      const { service, url, primary, workers } = await start({
+        BCRYPT_COST: '14',
+        LOGIN_LIMIT_ACCOUNT: '10/15m',
+      })
       const pids = workers()
       const body = { email: EMAIL, password: PASSWORD }
       const logins = [1, 2].map(() => call(url, '/api/login', { body }))
-      await sleep(100)
+      await until(async () => (await suite.loginsBegun()) === logins.length)
       // As a terminal and as systemd do.
       for (const pid of [...pids, primary]) process.kill(pid, signal)
       for (const { status } of await Promise.all(logins)) assert.equal(status, 200)
@@ -134,9 +190,34 @@ describe('several workers', () => {
   test('that cannot start end the start, in one line', async () => {
     const crash = join(suite.folder(), 'crash.cjs')
     writeFileSync(crash, "if (require('node:cluster').isWorker) process.exit(7)")
-    const service = suite.launch({ WORKERS: '2', BCRYPT_COST: '10', NODE_OPTIONS: `--require ${crash}` })
+    const service = suite.launch({
+      WORKERS: '2',
+      ...UNCACHED,
+      BCRYPT_COST: '10',
+      NODE_OPTIONS: `--require ${crash}`,
+    })
     const { code, stderr } = await service.ended
     assert.equal(code, 1)
     assert.equal(stderr, 'latchkey: A worker ended before it served: exit code 7.\n')
+  })
+
+  test('whose settings or database are refused end the start as well', async () => {
+    const spoil = join(suite.folder(), 'spoil.cjs')
+    const env = onSqlite
+      ? { DATA_DIR: '/dev/null' }
+      : { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' }
+    writeFileSync(
+      spoil,
+      `if (require('node:cluster').isWorker) Object.assign(process.env, ${JSON.stringify(env)})`,
+    )
+    const service = suite.launch({
+      WORKERS: '2',
+      ...UNCACHED,
+      BCRYPT_COST: '10',
+      NODE_OPTIONS: `--require ${spoil}`,
+    })
+    const { code, stderr } = await service.ended
+    assert.equal(code, 1)
+    assert.match(stderr, /latchkey: A worker ended before it served: exit code 1\.\n$/)
   })
 })

@@ -1,5 +1,5 @@
 import type { CachedToken } from '../../src/adapters/caching/login-tokens.ts'
-import type { Invalidation } from '../../src/application/ports.ts'
+import type { Invalidation } from '../../src/application/ports/invalidations.ts'
 import type { Digest, OwnedToken } from '../../src/domain/login-token.ts'
 import type { MakeCached } from '../support/revocation-model.ts'
 

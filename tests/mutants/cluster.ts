@@ -2,7 +2,7 @@ import { cachedLoginTokens } from '../../src/adapters/caching/login-tokens.ts'
 import { protocolInstance } from '../../src/adapters/postgres/announcing/instance.ts'
 import { LEASE_MS, leaseOn, type Moment, momentOf } from '../../src/adapters/postgres/announcing/lease.ts'
 import { noticeOf, payloadOf } from '../../src/adapters/postgres/announcing/notices.ts'
-import type { Clock } from '../../src/application/ports.ts'
+import type { Clock } from '../../src/application/ports/clock.ts'
 import type { Digest, OwnedToken } from '../../src/domain/login-token.ts'
 import type { Parts } from '../support/cluster-model/parts.ts'
 import type { MakeCached } from '../support/revocation-model.ts'
@@ -183,7 +183,8 @@ function flaggedLease(options: Parameters<MakeInstance>[0]) {
       lease.grant(sentAt)
       isHeld = lease.holds()
       callOff()
-      callOff = options.alarm(sentAt.monotonicMs + LEASE_MS - 50, () => {
+      const { clock } = options
+      callOff = clock.after(sentAt.monotonicMs + LEASE_MS - 50 - clock.monotonicMs(), () => {
         isHeld = false
       })
     },
@@ -226,7 +227,7 @@ function hastyAnswer(options: Parameters<MakeInstance>[0]) {
   const instance = protocolInstance({
     ...options,
     obey(invalidation) {
-      options.alarm(options.clock.monotonicMs() + 20, () => options.obey(invalidation))
+      options.clock.after(20, () => options.obey(invalidation))
     },
   })
   return instance

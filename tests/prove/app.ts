@@ -33,7 +33,7 @@ export async function withApp(
       const flaw = flawOnWire(answer, method)
       trial.require(flaw === null, () => `on the wire: ${flaw}`)
       trial.require(hasBugs || answer.status !== 500, () => `on the wire: ${answer.body}`)
-      const size = app.service.database.pool.size()
+      const size = app.pool.size()
       trial.require(size <= poolMax, () => `${size} connections in a pool of ${poolMax}`)
     })
     try {
@@ -42,7 +42,7 @@ export async function withApp(
       await app.close()
       untap()
     }
-    for (const line of app.logLines) {
+    for (const line of [...app.logLines, ...app.auditLines]) {
       const secret = secretIn(line, database)
       trial.require(secret === null, () => `${secret} in the log: ${line}`)
       trial.require(hasBugs || !line.includes('"level":"error"'), () => `logged: ${line}`)

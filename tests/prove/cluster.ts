@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Called, type CallOptions, callAt } from '../../src/testing/call.ts'
 import type { TestDatabase } from '../support/database.ts'
-import { type Called, type CallOptions, callAt } from '../support/running-app.ts'
-import { type RunningProcess, startLatchkey } from '../support/running-process.ts'
+import { type RunningProcess, startLatchkey, UNTHROTTLED } from '../support/running-process.ts'
 import { withApp } from './app.ts'
 import { LEASE_MS, withDatabase } from './pair.ts'
 import type { Trial } from './row.ts'
@@ -49,7 +49,7 @@ export function withCluster(
     await withApp(trial, { database: on }, async (app) => {
       for (let i = 0; i < customers; i++) emails.push((await app.addCustomer()).email)
     })
-    const env = { PORT: '0', DATABASE_URL: on.url, REVOCATION: revocation, BCRYPT_COST: '4' }
+    const env = { PORT: '0', DATABASE_URL: on.url, REVOCATION: revocation, BCRYPT_COST: '4', ...UNTHROTTLED }
     const members: Member[] = []
     try {
       for (const name of ['first', 'second', 'third']) {

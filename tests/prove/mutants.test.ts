@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { mutated } from './mutant-tree.ts'
+import { startProcess } from '../support/running-process.ts'
+import { mutated, withMutant } from './mutant-tree.ts'
 import { ROWS } from './rows.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -17,6 +18,22 @@ describe('the mutants of the proof', () => {
       }
     })
   }
+
+  test('live in a copy of the checkout that has all of it: none dies of what is missing there', async () => {
+    const harmless = {
+      name: 'harmless',
+      file: 'src/main.ts',
+      find: '({ version })',
+      replace: '({ version: version })',
+    }
+    const { code, stdout, stderr } = await withMutant(root, harmless, (tree) => {
+      const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
+      return startProcess(process.execPath, [join(tree, 'bin/latchkey.js'), 'routes'], { cwd: tree, env })
+        .ended
+    })
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /\/docs/)
+  })
 
   test('that fit no place, or two, are refused', () => {
     const mutant = { name: 'm', file: 'f', find: 'a', replace: 'b' }

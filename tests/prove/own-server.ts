@@ -45,7 +45,12 @@ export function ownServer(url: string, cluster: string): OwnServer {
 
 /** A database that goes with its server. */
 export function databaseAt(url: string): TestDatabase {
-  return { url, sql: (text, values) => sqlOn(url, text, values), drop: async () => {} }
+  return {
+    url,
+    env: { DATABASE_URL: url },
+    sql: (text, values) => sqlOn(url, text, values),
+    drop: async () => {},
+  }
 }
 
 /** A data folder of the row's own: a copy of one that the first row of a run makes, since making takes seconds. */

@@ -23,6 +23,9 @@ export type Launch = (options?: {
   readonly isStandby?: boolean
 }) => Promise<PlainServer>
 
+/** A primary that acknowledges a commit once it is on its standby's disk: only then does it outlive the primary. */
+export const SYNCHRONOUS = { synchronous_standby_names: '*' }
+
 const START_MS = 20_000
 
 /** Lends the means to start servers, all of the same cluster, and ends those that were started. */

@@ -5,7 +5,7 @@ import type { Outcome, Row } from './row.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const RESULTS = join(ROOT, 'tests/prove/results.json')
-const DOCUMENT = join(ROOT, 'docs/proof.md')
+export const DOCUMENT = join(ROOT, 'docs/proof.md')
 
 /** What came of a mutant: what told it from the source, or null when nothing did. */
 export interface Found {
@@ -35,16 +35,18 @@ export async function keepResult(
   writeFileSync(DOCUMENT, documentOf(rows, results))
 }
 
-/** Below what share the fault is with 95 % confidence, after so many trials without one. */
+/** Below what share the fault is with 95 % confidence, after so many trials without one; three or fewer bound nothing. */
 export function boundOf({ trials, failures }: Pick<Outcome, 'trials' | 'failures'>): string {
-  return failures === 0 && trials > 0 ? `${((3 / trials) * 100).toPrecision(2)} %` : '-'
+  return failures === 0 && trials > 3 ? `${((3 / trials) * 100).toPrecision(2)} %` : '-'
 }
 
-function documentOf(rows: readonly Row[], results: Readonly<Record<string, Result>>): string {
+/** The document of all results; the rows that have none yet are named in its head. */
+export function documentOf(rows: readonly Row[], results: Readonly<Record<string, Result>>): string {
   const known = rows.flatMap((row) => {
     const result = results[row.id]
     return result === undefined ? [] : [{ row, result }]
   })
+  const missing = rows.filter(({ id }) => results[id] === undefined).map(({ id }) => id)
   const mutants = known.flatMap(({ result }) => result.mutants)
   const table = markdownTable(
     ['row', 'promise', 'tried', 'wrong', 'below (95 %)'],
@@ -68,6 +70,10 @@ ${[
 ].join('\n')}
 `,
   )
+  const notYet =
+    missing.length === 0
+      ? ''
+      : `Not yet tried at that size, and so not in the table: ${missing.join(' ')}.\n\n`
   return `# Proof
 
 What the service promises is tried here with real processes, sockets, signals and PostgreSQL servers, and held against
@@ -80,7 +86,7 @@ npm run prove -- --size release
 which takes hours; \`npm run prove\` ends in minutes, and \`-- --row G8\` tries one row. Zero wrong of n means that the fault
 is rarer than 3/n with 95 % confidence. ${mutants.filter(({ by }) => by !== null).length} of ${mutants.length} mutants were found out.
 
-${table}
+${notYet}${table}
 
 ${details.join('\n')}`
 }

@@ -1,6 +1,7 @@
 import { bcryptPasswordHasher } from '../../src/adapters/bcrypt/password-hasher.ts'
 import { type CachedToken, cachedLoginTokens } from '../../src/adapters/caching/login-tokens.ts'
-import { type Route, route } from '../../src/adapters/http/route.ts'
+import type { Route } from '../../src/adapters/http/declared-route.ts'
+import { route } from '../../src/adapters/http/route.ts'
 import { memoryInvalidations } from '../../src/adapters/memory/invalidations.ts'
 import { nodeCache } from '../../src/adapters/node-cache/cache.ts'
 import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
@@ -12,12 +13,16 @@ import { systemClock } from '../../src/adapters/system-clock/clock.ts'
 import type { AdministerCustomers } from '../../src/application/administer-customers.ts'
 import { latchkey } from '../../src/application/latchkey.ts'
 import type { Patience } from '../../src/application/patience.ts'
-import type { Customers, LoginTokens, Ports } from '../../src/application/ports.ts'
+import type { Customers } from '../../src/application/ports/customers.ts'
+import type { LoginTokens } from '../../src/application/ports/login-tokens.ts'
+import type { Ports } from '../../src/application/ports/ports.ts'
 import type { Customer } from '../../src/domain/customer.ts'
 import { Unavailable } from '../../src/domain/errors.ts'
 import { authenticates, type LoginToken } from '../../src/domain/login-token.ts'
-import { aLoginToken } from '../support/builders.ts'
-import { type CallOptions, PASSWORD, type RunningApp, SERVICE_SECRET } from '../support/running-app.ts'
+import { aLoginToken } from '../../src/testing/builders.ts'
+import type { CallOptions } from '../../src/testing/call.ts'
+import { idlePorts } from '../support/idle-ports.ts'
+import { PASSWORD, type RunningApp, SERVICE_SECRET } from '../support/running-app.ts'
 import type { FaultyPorts } from './faulty-ports.ts'
 
 const UNHURRIED_MS = 10_000
@@ -61,13 +66,14 @@ export const ownRoutes = (): readonly Route[] => [
  * would hide that the service does not obey a change of its own.
  */
 export function stageOn(app: RunningApp, { named }: FaultyPorts): Stage {
-  const { latchkey: useCases, database } = app.service
-  const customers = postgresCustomers(database.pool)
-  const loginTokens = postgresLoginTokens(database.pool)
+  const { latchkey: useCases } = app.service
+  const customers = postgresCustomers(app.pool)
+  const loginTokens = postgresLoginTokens(app.pool)
   const invalidations = named('invalidations', memoryInvalidations())
   const cache = named('cache', nodeCache<CachedToken>({ maxEntries: 100_000 }))
   const clock = named('clock', systemClock)
   const stored = named(STORED, loginTokens)
+  const hasher = bcryptPasswordHasher({ cost: 4 })
   const ports: Ports = {
     customers: named('customers', customers),
     loginTokens: named(
@@ -75,13 +81,19 @@ export function stageOn(app: RunningApp, { named }: FaultyPorts): Stage {
       cachedLoginTokens(stored, cache, invalidations, clock, { ttlMs: 60_000 }),
     ),
     invalidations,
-    passwords: named('passwords', bcryptPasswordHasher({ cost: 4 })),
+    ...idlePorts(),
+    passwords: named('passwords', {
+      ...hasher,
+      queue: (signal) => named('hashing', hasher.queue(signal)),
+    }),
+    throttle: named('throttle', idlePorts().throttle),
+    audit: named('audit', idlePorts().audit),
     secrets: named('secrets', secrets),
     serviceSecrets: named('serviceSecrets', serviceSecrets([{ name: 'tests', secret: SERVICE_SECRET }])),
     clock,
     ids: named('ids', randomIds),
   }
-  Object.assign(useCases, latchkey(ports, { tokenTtlMs: 3_600_000 }))
+  Object.assign(useCases, latchkey(ports, { tokenTtlMs: 3_600_000, loginLimitAccount: null }))
   return { app, customers, loginTokens }
 }
 

@@ -1,4 +1,4 @@
-/** Proves the promises of the reliability plan: `npm run prove [-- --size ci|release] [--row B1]…`. */
+/** Proves the promises of the reliability plan: `npm run prove [-- --size ci|release] [--row B1]… [--mutants 1/3]`. */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openTestServer } from '../support/test-server.ts'
@@ -9,6 +9,10 @@ import { rowRunner } from './row-runner.ts'
 import { ROWS } from './rows.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
+/** Rows at once: they mostly wait, but where times decide nothing may run beside one. */
+const ROWS_AT_ONCE = { ci: 2, release: 1 }
+/** Mutants of one row at once: no time decides about them. */
+const MUTANTS_AT_ONCE = { ci: 1, release: 2 }
 const ROW_MS = { ci: 180_000, mutant: 180_000, release: 3_600_000 }
 
 const { values } = parseArgs({
@@ -16,10 +20,12 @@ const { values } = parseArgs({
     size: { type: 'string', default: 'ci' },
     row: { type: 'string', multiple: true, default: [] },
     'no-mutants': { type: 'boolean', default: false },
+    mutants: { type: 'string', default: '1/1' },
   },
 })
 const size = values.size === 'ci' || values.size === 'release' ? values.size : usage(`no size ${values.size}`)
 for (const id of values.row) if (!ROWS.some((row) => row.id === id)) usage(`no row ${id}`)
+const [part, parts] = partOf(values.mutants)
 const rows = ROWS.filter(({ id }) => values.row.length === 0 || values.row.includes(id))
 
 const runner = rowRunner()
@@ -34,10 +40,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const server = await openTestServer(process.env)
 print(`Proof at size ${size} on ${server.choice}.\n`)
 let wrong = 0
+let mutants = 0
+let tried = 0
 try {
   print(line('row', 'size', 'tried', 'wrong', 'below (95 %)', 'seconds', 'promise'))
-  for (const row of rows) {
-    if (!interrupted) await prove(row)
+  const waiting = [...rows]
+  await Promise.all(Array.from({ length: ROWS_AT_ONCE[size] }, proveAll))
+  async function proveAll(): Promise<void> {
+    for (let row = waiting.shift(); row && !interrupted; row = waiting.shift()) await prove(row)
   }
 } finally {
   runner.close()
@@ -47,7 +57,7 @@ if (interrupted) print('\nIt was interrupted.')
 else if (wrong > 0) print(`\n${wrong} rows or mutants went wrong.`)
 else
   print(
-    `\nEvery row holds${values['no-mutants'] ? '; no mutant was tried' : ', and every mutant was found out'}.`,
+    `\nEvery row holds${values['no-mutants'] ? '; no mutant was tried' : `, and each of ${tried} mutants of ${mutants} was found out`}.`,
   )
 process.exitCode = wrong === 0 && !interrupted ? 0 : 1
 
@@ -57,20 +67,23 @@ async function prove(row: Row): Promise<void> {
   if (interrupted) return
   const { trials, failures, examples, notes, skipped } = outcome
   const seconds = (performance.now() - beganMs) / 1000
+  const lines: string[] = []
   const cells = [`${trialsOf(row, size)}`, `${trials}`, `${failures}`, boundOf(outcome), seconds.toFixed(1)]
-  print(line(row.id, ...cells, row.promise))
-  for (const note of notes) print(`        ${note}`)
-  if (skipped !== undefined) print(`        SKIPPED: ${skipped}`)
+  lines.push(line(row.id, ...cells, row.promise))
+  for (const note of notes) lines.push(`        ${note}`)
+  if (skipped !== undefined) lines.push(`        SKIPPED: ${skipped}`)
   else if (failures > 0 || trials === 0) {
     wrong++
-    for (const example of examples) print(`        WRONG: ${example}`)
+    for (const example of examples) lines.push(`        WRONG: ${example}`)
   }
+  print(lines.join('\n'))
   if (values['no-mutants'] || skipped !== undefined) return
-  // Two at a time: they mostly wait, and what they are measured by is found or not.
-  const waiting = [...row.mutants]
+  const waiting = row.mutants.filter(() => mutants++ % parts === part - 1)
+  tried += waiting.length
   const found: Found[] = []
-  await Promise.all([findOutAll(), findOutAll()])
-  if (size === 'release' && !interrupted) await keepResult(ROWS, row, outcome, seconds, found, server.url)
+  await Promise.all(Array.from({ length: MUTANTS_AT_ONCE[size] }, findOutAll))
+  if (size === 'release' && parts === 1 && !interrupted)
+    await keepResult(ROWS, row, outcome, seconds, found, server.url)
 
   async function findOutAll(): Promise<void> {
     for (let mutant = waiting.shift(); mutant && !interrupted; mutant = waiting.shift())
@@ -87,7 +100,7 @@ async function findOut(row: Row, mutant: Mutant): Promise<string | null> {
   const example = examples[0]?.split('\n')[0]?.slice(0, 90) ?? ''
   if (failures === 0) wrong++
   const seen = failures === 0 ? 'SURVIVED' : `found out by ${failures}, such as ${example}`
-  print(`        mutant "${mutant.name}": ${seen}`)
+  print(`        ${row.id}, mutant "${mutant.name}": ${seen}`)
   return failures === 0 ? null : example
 }
 
@@ -99,6 +112,12 @@ function runRow({ id }: Row, size: Size | 'mutant', tree: string): Promise<Outco
 function line(...cells: readonly string[]): string {
   const widths = [6, 9, 9, 6, 13, 8]
   return cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' ')
+}
+
+/** The part of all mutants that is tried, such as the first of three: `1/3`. */
+function partOf(text: string): readonly [part: number, parts: number] {
+  const [, part = 0, parts = 0] = /^([1-9]\d?)\/([1-9]\d?)$/.exec(text)?.map(Number) ?? []
+  return part > 0 && part <= parts ? [part, parts] : usage(`no part of mutants ${text}, such as 1/3`)
 }
 
 function usage(problem: string): never {

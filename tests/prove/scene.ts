@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Called } from '../../src/testing/call.ts'
 import type { TestDatabase } from '../support/database.ts'
-import type { Called, RunningApp } from '../support/running-app.ts'
+import type { RunningApp } from '../support/running-app.ts'
 import { withApp } from './app.ts'
 import { type OwnServer, withOwnServer } from './own-server.ts'
 import type { Trial } from './row.ts'

@@ -28,7 +28,8 @@ export function flawOf(answer: RawAnswer | undefined): string | null {
   if (value('Content-Type') !== 'application/json; charset=utf-8') return `type of ${status}`
   if (body === '') return `${status} without a body`
   try {
-    const envelope = JSON.parse(body)
+    // What a service token is told of readiness.
+    const { checks: _, ...envelope } = JSON.parse(body)
     if (status < 300) return envelope.success === true ? null : `body of ${status}`
     if (status === 503)
       return isUnavailable(value('Retry-After'), requestId, envelope) ? null : 'a 503 of another kind'

@@ -28,8 +28,20 @@ export const ROOMS: readonly Room[] = [
   { path: 'application', rooms: ['domain'], packages: [], node: false },
 
   { path: 'adapters/access-log', rooms: core, packages: [], node: true },
-  { path: 'adapters/http', rooms: core, packages: ['find-my-way', 'valibot'], node: true },
-  { path: 'adapters/cli', rooms: core, packages: ['commander', '@clack/prompts'], node: true, process: true },
+  {
+    path: 'adapters/http',
+    rooms: core,
+    // Of the last, the files that a page asks for.
+    packages: ['find-my-way', 'valibot', '@valibot/to-json-schema', 'uplot'],
+    node: true,
+  },
+  {
+    path: 'adapters/cli',
+    rooms: core,
+    packages: ['commander', '@clack/prompts', 'csv-parse'],
+    node: true,
+    process: true,
+  },
   { path: 'adapters/config', rooms: core, packages: ['valibot'], node: true, process: true, env: true },
   { path: 'adapters/postgres', rooms: core, packages: ['pg', 'node-pg-migrate'], node: true },
   {
@@ -45,14 +57,40 @@ export const ROOMS: readonly Room[] = [
   { path: 'adapters/node-cache', rooms: core, packages: ['node-cache'], node: true },
   { path: 'adapters/bcrypt', rooms: core, packages: ['@node-rs/bcrypt'], node: true },
   { path: 'adapters/node-crypto', rooms: core, packages: [], node: true },
+  { path: 'adapters/node-fs', rooms: core, packages: [], node: true },
+  { path: 'adapters/ops', rooms: core, packages: [], node: false },
   { path: 'adapters/pino', rooms: core, packages: ['pino', 'pino-pretty'], node: true, process: true },
+  { path: 'adapters/opentelemetry', rooms: core, packages: ['@opentelemetry/api'], node: false },
+  { path: 'adapters/prometheus', rooms: core, packages: ['prom-client'], node: true },
   { path: 'adapters/system-clock', rooms: core, packages: [], node: true },
+  { path: 'adapters/zxcvbn', rooms: core, packages: ['@zxcvbn-ts/language-common'], node: false },
   { path: 'adapters/memory', rooms: core, packages: [], node: true },
 
+  // What ships for the tests of implementers. The app that it starts is composed like a service.
+  { path: 'testing/test-app.ts', rooms: 'every', packages: [], node: true },
+  { path: 'testing', rooms: core, packages: [], node: true },
+
   // The composition: the only files where two adapters meet.
-  ...['commands.ts', 'database.ts', 'main.ts', 'serve.ts', 'service.ts'].map(
-    (path): Room => ({ path, rooms: 'every', packages: 'every', node: true, process: true }),
-  ),
+  ...[
+    'backend.ts',
+    'commands.ts',
+    'doctor.ts',
+    'logs.ts',
+    'main.ts',
+    'metrics-listener.ts',
+    'ops.ts',
+    'ports-on.ts',
+    'postgres-backend.ts',
+    'program.ts',
+    'readiness-of.ts',
+    'reload.ts',
+    'routes.ts',
+    'serve.ts',
+    'service.ts',
+    'signals.ts',
+  ].map((path): Room => ({ path, rooms: 'every', packages: 'every', node: true, process: true })),
+  // What the package gives away.
+  { path: 'package', rooms: 'every', packages: [], node: false },
 ]
 
 /** The room of a file, by its path below `src`; null for a file that stands in none. */

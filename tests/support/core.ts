@@ -5,24 +5,43 @@ import { type MemoryStore, memoryStore } from '../../src/adapters/memory/store.t
 import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
+import type { Authenticate } from '../../src/application/authenticate.ts'
 import { type Latchkey, latchkey, type Settings } from '../../src/application/latchkey.ts'
-import type { Invalidation, Ports } from '../../src/application/ports.ts'
+import type { Login } from '../../src/application/login.ts'
+import type { Logout } from '../../src/application/logout.ts'
+import type { Invalidation } from '../../src/application/ports/invalidations.ts'
+import type { Ports } from '../../src/application/ports/ports.ts'
+import type { Requester } from '../../src/application/requester.ts'
 import type { Customer } from '../../src/domain/customer.ts'
 import type { LoginToken } from '../../src/domain/login-token.ts'
-import { aCustomer, aLoginToken } from './builders.ts'
-import { type FakePasswords, fakePasswords, hashOf, type MovableClock, movableClock } from './fakes.ts'
+import { aCustomer, aLoginToken } from '../../src/testing/builders.ts'
+import { type MovableClock, movableClock } from '../../src/testing/movable-clock.ts'
+import { type Recorded, recordingAuditLog } from '../../src/testing/recorded.ts'
+import { type FakePasswords, fakePasswords, hashOf } from './fakes.ts'
+import { aRequester, idlePorts } from './idle-ports.ts'
+
+/** A call of a use case, by anybody where it does not matter who asks. */
+type Asked<UseCase> = UseCase extends (input: infer Input, patience: infer P, requester: infer R) => unknown
+  ? [input: Input, patience: P, requester?: R]
+  : never
 
 /** The name and the secret of the one service token of `memoryCore`. */
 export const SERVICE = { name: 'monitor', secret: 'k7Qw-3._~+/ZxN0pLmRtYvBsDfGhJcXa' }
 
 /** The use cases over memory, with everything that a test looks at or moves. */
-export interface Core extends Latchkey {
+export interface Core extends Omit<Latchkey, 'login' | 'authenticate' | 'logout' | 'verifyServiceToken'> {
+  login(...args: Asked<Login>): ReturnType<Login>
+  authenticate(...args: Asked<Authenticate>): ReturnType<Authenticate>
+  logout(...args: Asked<Logout>): ReturnType<Logout>
+  verifyServiceToken(presented: string | null, requester?: Requester): string
   readonly ports: Ports
   readonly store: MemoryStore
   readonly clock: MovableClock
   readonly passwords: FakePasswords
   /** Everything that was announced so far. */
   readonly announced: readonly Invalidation[]
+  /** Everything that the audit log was told so far. */
+  readonly recorded: Recorded[]
   /** A stored customer with the password `right`, or with none. */
   customer(different?: Partial<Customer>, password?: string | null): Promise<Customer>
   /** A stored token of that customer, by its secret. */
@@ -34,17 +53,20 @@ export interface Core extends Latchkey {
 
 export function memoryCore(
   replaced: (ports: Ports) => Partial<Ports> = () => ({}),
-  settings: Settings = { tokenTtlMs: 3_600_000 },
+  settings: Partial<Settings> = {},
 ): Core {
   const store = memoryStore()
   const clock = movableClock()
   const passwords = fakePasswords()
   const announced: Invalidation[] = []
+  const audit = recordingAuditLog()
   const memory: Ports = {
     customers: memoryCustomers(store),
     loginTokens: memoryLoginTokens(store),
     invalidations: memoryInvalidations(),
     passwords,
+    ...idlePorts(),
+    audit,
     secrets: tokenSecrets({ prefix: 'lk' }),
     serviceSecrets: serviceSecrets([SERVICE]),
     clock,
@@ -52,13 +74,22 @@ export function memoryCore(
   }
   memory.invalidations.subscribe((invalidation) => announced.push(invalidation))
   const ports = { ...memory, ...replaced(memory) }
+  const useCases = latchkey(ports, { tokenTtlMs: 3_600_000, loginLimitAccount: null, ...settings })
   return {
-    ...latchkey(ports, settings),
+    ...useCases,
+    login: (credentials, patience, requester = aRequester()) =>
+      useCases.login(credentials, patience, requester),
+    authenticate: (presented, patience, requester = aRequester()) =>
+      useCases.authenticate(presented, patience, requester),
+    logout: (caller, patience, requester = aRequester()) => useCases.logout(caller, patience, requester),
+    verifyServiceToken: (presented, requester = aRequester()) =>
+      useCases.verifyServiceToken(presented, requester),
     ports,
     store,
     clock,
     passwords,
     announced,
+    recorded: audit.recorded,
     async customer(different = {}, password = 'right') {
       const customer = aCustomer(different)
       const passwordHash = password === null ? null : hashOf(password)

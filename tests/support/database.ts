@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { Client, type QueryResultRow } from 'pg'
 import { migrate } from '../../src/adapters/postgres/migrations.ts'
+import { createSqliteDatabase, onSqlite } from './sqlite.ts'
 
 /** A database of one test file's own, on the server that the run has chosen. */
 export interface TestDatabase {
   readonly url: string
+  /** The settings by which a service has it. */
+  readonly env: Readonly<Record<string, string>>
   /** Runs a statement on a connection of its own, beside whatever is tested. */
   sql<Row extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>
   /** Ends every connection to it and removes it. */
@@ -18,6 +21,7 @@ export function testDatabasePrefix(env: NodeJS.ProcessEnv = process.env): string
 
 /** Makes a database with the newest schema, or an empty one with `migrated: false`. */
 export async function createTestDatabase({ migrated = true } = {}): Promise<TestDatabase> {
+  if (onSqlite) return createSqliteDatabase({ migrated })
   const serverUrl = process.env.TEST_DATABASE_URL
   if (!serverUrl) {
     throw new Error(
@@ -30,6 +34,7 @@ export async function createTestDatabase({ migrated = true } = {}): Promise<Test
   if (migrated) await migrate({ url })
   return {
     url,
+    env: { DATABASE_URL: url },
     sql: (text, values) => sqlOn(url, text, values),
     drop: () => dropDatabase(serverUrl, name),
   }

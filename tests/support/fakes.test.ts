@@ -1,5 +1,6 @@
-import { cacheContract } from '../contracts/cache.ts'
-import { mapCache, movableClock } from './fakes.ts'
+import { cacheContract } from '../../src/testing/contracts/cache.ts'
+import { movableClock } from '../../src/testing/movable-clock.ts'
+import { mapCache } from './fakes.ts'
 
 cacheContract('the cache on a map that other tests use', (maxEntries) => {
   const clock = movableClock()

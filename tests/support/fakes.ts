@@ -1,31 +1,11 @@
-import type { Cache, Clock, PasswordHasher } from '../../src/application/ports.ts'
-
-/** A clock that stands still until it is moved. */
-export interface MovableClock extends Clock {
-  /** Lets time pass, on both clocks. */
-  advance(ms: number): void
-  /** Sets the wall clock forward or back, as an operator or NTP does. */
-  setWall(differenceMs: number): void
-}
-
-export function movableClock(startMs = 1_700_000_000_000): MovableClock {
-  let wallMs = startMs
-  let monotonicMs = 5
-  return {
-    nowMs: () => wallMs,
-    monotonicMs: () => monotonicMs,
-    advance(ms) {
-      wallMs += ms
-      monotonicMs += ms
-    },
-    setWall(differenceMs) {
-      wallMs += differenceMs
-    },
-  }
-}
+import type { Cache } from '../../src/application/ports/cache.ts'
+import type { Clock } from '../../src/application/ports/clock.ts'
+import type { HashingPlace, PasswordHasher } from '../../src/application/ports/password-hasher.ts'
 
 /** Passwords without the work: remembers what was verified, and lets a test act while one is being verified. */
-export interface FakePasswords extends PasswordHasher {
+export interface FakePasswords extends PasswordHasher, HashingPlace {
+  /** The hashes that count as made in another way than new ones. */
+  readonly dated: Set<string>
   readonly verified: (string | null)[]
   /** Called for each verification before it answers, with how many there were so far. */
   whileVerifying: (count: number) => unknown
@@ -35,7 +15,11 @@ export function fakePasswords(): FakePasswords {
   const fake: FakePasswords = {
     verified: [],
     whileVerifying: () => {},
+    dated: new Set(),
     hash: async (password) => hashOf(password),
+    isDated: (passwordHash) => fake.dated.has(passwordHash),
+    queue: () => fake,
+    leave() {},
     async verify(password, passwordHash) {
       fake.verified.push(passwordHash)
       await fake.whileVerifying(fake.verified.length)
@@ -77,6 +61,29 @@ export function mapCache<Value>(clock: Clock, maxEntries = 1000): Cache<Value> &
     clear: () => entries.clear(),
     onRemoved(listener) {
       removed = listener
+    },
+  }
+}
+
+/** A clock that tells how many calls it still owes. */
+export function countedTimers<C extends Pick<Clock, 'after'>>(
+  clock: C,
+): C & { readonly timers: () => number } {
+  const owed = new Set<object>()
+  return {
+    ...clock,
+    timers: () => owed.size,
+    after(ms, call) {
+      const timer = {}
+      owed.add(timer)
+      const callOff = clock.after(ms, () => {
+        owed.delete(timer)
+        call()
+      })
+      return () => {
+        owed.delete(timer)
+        callOff()
+      }
     },
   }
 }

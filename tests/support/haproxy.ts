@@ -1,67 +1,62 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../src/adapters/embedded-postgres/server-address.ts'
+import { type Balancer, DEPLOY, isInstalled, openBalancer } from './balancer.ts'
 
-/** A HAProxy of the test's own in front of several services. */
-export interface HaProxy {
-  readonly url: string
-  close(): Promise<void>
+/** A HAProxy of the test's own, with the settings of `deploy`. */
+export interface HaProxy extends Balancer {
+  /** What it counts for each service, by the names of its statistics: `wretr`, `wredis`, `econ`, … */
+  counts(): Promise<readonly Readonly<Record<string, string>>[]>
 }
-
-const START_MS = 10_000
 
 /** Whether the program is on this machine. */
 export function hasHaProxy(): boolean {
-  return spawnSync('haproxy', ['-v']).status === 0
+  return isInstalled('haproxy', '-v')
 }
 
-/** Starts one that takes the services in turn, and leaves out those whose `/livez` does not answer. */
-export async function openHaProxy(ports: readonly number[]): Promise<HaProxy> {
-  const listen = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), 'latchkey-haproxy-'))
-  const settings = join(folder, 'haproxy.cfg')
-  const servers = ports.map((port, i) => `  server s${i} 127.0.0.1:${port} check inter 100 fall 1 rise 1`)
-  writeFileSync(
-    settings,
-    `defaults
-  mode http
-  timeout connect 1s
-  timeout client 75s
-  timeout server 20s
-  option redispatch
-  retries 3
-listen services
-  bind 127.0.0.1:${listen}
-  balance roundrobin
-  option httpchk GET /livez
-  timeout check 500ms
-${servers.join('\n')}
-`,
-  )
-  const balancer = spawn('haproxy', ['-db', '-f', settings], { stdio: 'ignore' })
-  await untilListening(listen)
-  return {
-    url: `http://127.0.0.1:${listen}`,
-    async close() {
-      balancer.kill('SIGTERM')
-      if (balancer.exitCode === null) await new Promise((resolve) => balancer.once('exit', resolve))
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
+/** Starts one that balances up to four services; `checks` replaces how often it asks whether they are ready. */
+export async function openHaProxy(
+  ports: readonly number[],
+  { listen, checks }: { readonly listen?: number; readonly checks?: string } = {},
+): Promise<HaProxy> {
+  const port = listen ?? (await freePort())
+  let statistics = ''
+  const balancer = await openBalancer(port, (folder) => {
+    const settings = join(folder, 'haproxy.cfg')
+    const more = join(folder, 'statistics.cfg')
+    statistics = join(folder, 'statistics')
+    writeFileSync(settings, settingsFor(ports.length, checks))
+    writeFileSync(more, `global\n  stats socket ${statistics}\n`)
+    const env = {
+      ...process.env,
+      LISTEN: `127.0.0.1:${port}`,
+      ...Object.fromEntries(ports.map((at, i) => [`LATCHKEY${i + 1}`, `127.0.0.1:${at}`])),
+    }
+    return spawn('haproxy', ['-db', '-f', settings, '-f', more], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  })
+  return { ...balancer, counts: () => readCounts(statistics) }
 }
 
-async function untilListening(port: number): Promise<void> {
-  for (const endMs = performance.now() + START_MS; ; await sleep(20)) {
-    const isUp = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1')
-      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-      socket.once('connect', () => socket.destroy())
-    })
-    if (isUp) return
-    if (performance.now() > endMs) throw new Error('HAProxy does not listen.')
-  }
+function settingsFor(services: number, checks: string | undefined): string {
+  const lines = readFileSync(join(DEPLOY, 'haproxy.cfg'), 'utf8').split('\n')
+  const known = lines.filter((line) => {
+    const [, n] = /^ {2}server latchkey(\d) /.exec(line) ?? []
+    return n === undefined || Number(n) <= services
+  })
+  const text = known.join('\n')
+  return checks === undefined ? text : text.replace(/default-server .*/, `default-server ${checks}`)
+}
+
+async function readCounts(path: string): Promise<readonly Record<string, string>[]> {
+  const socket = connect(path)
+  socket.end('show stat\n')
+  let text = ''
+  for await (const part of socket) text += part
+  const [head = '', ...rows] = text.trim().split('\n')
+  const names = head.replace(/^# /, '').split(',')
+  return rows
+    .map((row) => Object.fromEntries(row.split(',').map((value, i) => [names[i], value])))
+    .filter(({ svname }) => svname?.startsWith('latchkey'))
 }

@@ -1,8 +1,8 @@
 import { postgresCustomers } from '../../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts'
 import { type DatabaseEvent, type DatabasePool, openPool } from '../../src/adapters/postgres/pool.ts'
+import type { Stores } from '../../src/testing/stores.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
-import type { Stores } from './stores.ts'
 
 /** A test database with the adapters on it. */
 export interface PostgresStores extends Stores {

@@ -1,11 +1,11 @@
 import { after, afterEach, before } from 'node:test'
 import { createTestDatabase, type TestDatabase } from './database.ts'
-import { type RunningProcess, startLatchkey, temporaryFolder } from './running-process.ts'
+import { type RunningProcess, startLatchkey, temporaryFolder, UNTHROTTLED } from './running-process.ts'
 
 /** The customer of every suite. */
 export const EMAIL = 'ana@example.com'
 export const PASSWORD = 'correct horse 9'
-const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
+export const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 
 /** Services that run as programs, one after another, on a database with one customer. */
 export interface ProgramSuite {
@@ -13,6 +13,8 @@ export interface ProgramSuite {
   readonly database: () => TestDatabase
   /** Starts one and waits until it serves. */
   start(env?: Readonly<Record<string, string>>): Promise<StartedProgram>
+  /** How many logins of the customer are being verified now, by services that limit accounts. */
+  loginsBegun(): Promise<number>
   /** Starts one and leaves it to the test what comes of it. */
   launch(env?: Readonly<Record<string, string>>): RunningProcess
 }
@@ -48,6 +50,12 @@ export function programSuite(): ProgramSuite {
     folder: () => folder.path,
     database: () => database,
     launch,
+    async loginsBegun() {
+      const [row] = await database.sql<{ held: number }>(
+        'select coalesce(max(cardinality(held)), 0) as held from login_attempts',
+      )
+      return row?.held ?? 0
+    },
     async start(env) {
       const service = launch(env)
       const [, url = ''] = await service.until(/running at (\S+)/)
@@ -58,7 +66,7 @@ export function programSuite(): ProgramSuite {
   function launch(env: Readonly<Record<string, string>> = {}): RunningProcess {
     running = startLatchkey([], {
       cwd: folder.path,
-      env: { PORT: '0', DATABASE_URL: database.url, BCRYPT_COST: '4', ...env },
+      env: { PORT: '0', ...database.env, BCRYPT_COST: '4', ...UNTHROTTLED, ...env },
     })
     return running
   }

@@ -10,11 +10,14 @@ import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.t
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
 import { makeAdministerCustomers } from '../../src/application/administer-customers.ts'
 import { latchkey } from '../../src/application/latchkey.ts'
-import type { NewLogin, Ports } from '../../src/application/ports.ts'
+import type { NewLogin } from '../../src/application/ports/login-tokens.ts'
+import type { Ports } from '../../src/application/ports/ports.ts'
 import { InvalidCredentials, InvalidToken, LoginTokenRequired, Unavailable } from '../../src/domain/errors.ts'
 import type { Digest } from '../../src/domain/login-token.ts'
-import { aCustomer, aLoginToken } from './builders.ts'
-import { fakePasswords, hashOf, mapCache, movableClock } from './fakes.ts'
+import { aCustomer, aLoginToken } from '../../src/testing/builders.ts'
+import { movableClock } from '../../src/testing/movable-clock.ts'
+import { fakePasswords, hashOf, mapCache } from './fakes.ts'
+import { aRequester, idlePorts } from './idle-ports.ts'
 
 const CUSTOMERS = ['c1', 'c0']
 const CACHE_TTL_MS = 300
@@ -139,27 +142,29 @@ async function play(
   const secrets = tokenSecrets({ prefix: 'lk' })
   const customers = memoryCustomers(store)
   const slowTokens = {
+    ...inner,
     findByDigest: slow('read token', async (...of: Parameters<typeof inner.findByDigest>) =>
       inner.findByDigest(...of),
     ),
-    listOf: inner.listOf,
-    add: inner.add,
     replace: slow('replace', noting),
     revoke: slow('revoke', inner.revoke),
   }
+  const passwords = fakePasswords()
+  const slowPasswords = { ...passwords, verify: slow('verify', passwords.verify, { varies: false }) }
   const ports: Ports = {
     customers: { ...customers, findByEmail: slow('read customer', customers.findByEmail) },
     loginTokens: cached(slowTokens, mapCache<CachedToken>(clock, maxEntries), invalidations, clock, {
       ttlMs: CACHE_TTL_MS,
     }),
     invalidations,
-    passwords: { ...fakePasswords(), verify: slow('verify', fakePasswords().verify, { varies: false }) },
+    passwords: { ...passwords, queue: () => slowPasswords },
+    ...idlePorts(),
     secrets,
     serviceSecrets: serviceSecrets([]),
     clock,
     ids: randomIds,
   }
-  const core = latchkey(ports, { tokenTtlMs: TOKEN_TTL_MS })
+  const core = latchkey(ports, { tokenTtlMs: TOKEN_TTL_MS, loginLimitAccount: null })
 
   for (const id of CUSTOMERS) {
     await customers.add({ customer: aCustomer({ id, email: id }), passwordHash: hashOf('right') }, 1000)
@@ -243,7 +248,7 @@ async function play(
     if (dead) tally.afterAcknowledgement += 1
     isAsked = false
     try {
-      const validating = core.authenticate(token.secret, core.patience())
+      const validating = core.authenticate(token.secret, core.patience(), aRequester())
       // A look-up is sent before anything else can run.
       if (!isAsked) tally.hits += 1
       const caller = await validating
@@ -276,7 +281,7 @@ async function play(
     const caller = await validate(token)
     if (caller === null) return ended(ending)
     try {
-      await core.logout(caller, core.patience())
+      await core.logout(caller, core.patience(), aRequester())
       token.acknowledgedAt = Math.min(token.acknowledgedAt, step())
     } catch (error) {
       if (error instanceof InvalidToken) token.acknowledgedAt = Math.min(token.acknowledgedAt, step())
@@ -289,7 +294,11 @@ async function play(
     const ending = began(isLoginOf(customerId))
     const beganAt = step()
     try {
-      const { secret, token } = await core.login({ email: customerId, password: 'right' }, core.patience())
+      const { secret, token } = await core.login(
+        { email: customerId, password: 'right' },
+        core.patience(),
+        aRequester(),
+      )
       acknowledge(revokedBy.get(token.id))
       know(secret, customerId, false, token.expiresAtMs, beganAt)
     } catch (error) {

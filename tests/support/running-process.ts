@@ -4,9 +4,14 @@ import { chmod } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { onSqlite, sqliteProgram } from './sqlite.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const PROGRAM = join(ROOT, 'bin/latchkey.js')
+/** What node is started with as `latchkey`: the program of this checkout, or that of the example on SQLite. */
+export const latchkeyProgram = onSqlite ? sqliteProgram : { args: [join(ROOT, 'bin/latchkey.js')], env: {} }
+
+/** Settings of a service for what is not about guessing: all tests come from one address. */
+export const UNTHROTTLED = { LOGIN_LIMIT_ACCOUNT: 'off', LOGIN_LIMIT_ADDRESS: 'off' }
 
 /** How long a process may take for what a test waits for. */
 const PATIENCE_MS = 60_000
@@ -38,7 +43,10 @@ function cleanEnv(env: Readonly<Record<string, string>> = {}): Record<string, st
   return { PATH, HOME, ...(coverage === undefined ? {} : { NODE_V8_COVERAGE: coverage }), ...env }
 }
 
-/** Starts a program; `input` is all of its standard input. */
+/**
+ * Starts a program; `input` is all of its standard input, which stays open where it is null. One that is detached hears
+ * no Ctrl-C of the terminal.
+ */
 export function startProcess(
   command: string,
   args: readonly string[],
@@ -46,10 +54,16 @@ export function startProcess(
     cwd,
     env = {},
     input = '',
-  }: { readonly cwd: string; readonly env?: Record<string, string>; readonly input?: string },
+    detached = false,
+  }: {
+    readonly cwd: string
+    readonly env?: Record<string, string>
+    readonly input?: string | null
+    readonly detached?: boolean
+  },
 ): RunningProcess {
   const beganMs = performance.now()
-  const child = spawn(command, args, { cwd, env: cleanEnv(env), stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(command, args, { cwd, env: cleanEnv(env), stdio: ['pipe', 'pipe', 'pipe'], detached })
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -59,7 +73,7 @@ export function startProcess(
     stderr += text
   })
   child.stdin.on('error', () => {})
-  child.stdin.end(input)
+  if (input !== null) child.stdin.end(input)
   let over = false
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject)
@@ -86,12 +100,18 @@ export function startProcess(
   }
 }
 
+/** The words that start `latchkey`, as a line for a shell. */
+export function shellCommand(...args: readonly string[]): string {
+  return [process.execPath, ...latchkeyProgram.args, ...args].map((word) => `'${word}'`).join(' ')
+}
+
 /** Starts `latchkey` in a folder. */
 export function startLatchkey(
   args: readonly string[],
   options: Parameters<typeof startProcess>[2],
 ): RunningProcess {
-  return startProcess(process.execPath, [PROGRAM, ...args], options)
+  const env = { ...latchkeyProgram.env, ...options.env }
+  return startProcess(process.execPath, [...latchkeyProgram.args, ...args], { ...options, env })
 }
 
 /** Runs `latchkey` to its end. */

@@ -11,6 +11,12 @@ export interface TcpProxy {
   /** Passes nothing on any more, goodbyes included; new connections are accepted and hear nothing. */
   freeze(): void
   thaw(): void
+  /** As where no server listens: ends what is connected, and each new connection at once. */
+  refuse(): void
+  /** Lets new connections through again. */
+  admit(): void
+  /** Whether a client has sent this text since it froze. */
+  holdsBack(text: string): boolean
   /** What is connected now hears nothing any more, for ever, not even that it ended; new connections work. */
   strand(): void
   /** New connections go to the server of this URL, which has the same accounts and databases. */
@@ -28,14 +34,20 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   const pairs = new Set<{ isStranded: boolean }>()
   const held: (() => void)[] = []
+  const unsent: Buffer[] = []
   let isFrozen = false
+  let isRefusing = false
   let lastWords: string | null = null
   let slow: { readonly text: string; readonly forMs: number } | null = null
   let target = serverUrl
 
   const listener = createServer({ allowHalfOpen: true }, (client) => {
+    if (isRefusing) return void client.destroy()
     const server = connectTo(target)
     clients.add(client)
+    client.on('data', (bytes) => {
+      if (isFrozen) unsent.push(bytes)
+    })
     client.on('end', () => clients.delete(client)).on('close', () => clients.delete(client))
     const pair = { isStranded: false }
     pairs.add(pair)
@@ -70,8 +82,17 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
     },
     thaw() {
       isFrozen = false
+      unsent.length = 0
       for (const pass of held.splice(0)) pass()
     },
+    refuse() {
+      isRefusing = true
+      endAll()
+    },
+    admit() {
+      isRefusing = false
+    },
+    holdsBack: (text) => unsent.some((bytes) => bytes.includes(text)),
     strand() {
       for (const pair of pairs) pair.isStranded = true
     },
@@ -85,10 +106,14 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
       slow = { text, forMs }
     },
     async close() {
-      for (const socket of sockets) socket.destroy()
+      endAll()
       listener.close()
       await once(listener, 'close')
     },
+  }
+
+  function endAll(): void {
+    for (const socket of sockets) socket.destroy()
   }
 
   function relay(

@@ -1,4 +1,5 @@
-import type { AccessLog, Clock } from '../../application/ports.ts'
+import type { AccessLog } from '../../application/ports/access-log.ts'
+import type { Clock } from '../../application/ports/clock.ts'
 import type { Lines } from './block-writer.ts'
 import { answerLines, countLine } from './line.ts'
 
@@ -7,35 +8,48 @@ const COUNT_MS = 1000
 /** Who asks for the answers: whoever looks for attacks, whoever counts requests, or nobody. */
 export type AccessLogMode = 'failures' | 'all' | 'off'
 
+/** An access log with what it holds open. */
+export interface RunningAccessLog extends AccessLog {
+  /** Tells of other answers from then on. */
+  setMode(mode: AccessLogMode): void
+  close(): void
+}
+
 /**
  * A line for each refusal of authentication, authorisation or patience (`failures`), or for each answer (`all`). Texts
  * that cannot be tokens are told of by their number, once a second: anybody can send any number of them.
  */
 export function accessLog({
-  mode,
+  mode: firstMode,
   lines,
   clock,
 }: {
   readonly mode: AccessLogMode
   readonly lines: Lines
   readonly clock: Clock
-}): AccessLog & { close(): void } {
-  if (mode === 'off') return { everyAnswer: false, answered() {}, close: lines.close }
-  const everyAnswer = mode === 'all'
+}): RunningAccessLog {
+  let mode = firstMode
   const answerLine = answerLines(clock)
   let malformed = 0
   let timer: NodeJS.Timeout | null = null
 
   return {
-    everyAnswer,
+    get everyAnswer() {
+      return mode === 'all'
+    },
 
     answered(answer, status) {
+      if (mode === 'off') return
       if (answer.malformedToken) {
         malformed++
         timer ??= setTimeout(tellOfMalformed, COUNT_MS).unref()
       }
-      if (everyAnswer || (isRefusal(status) && !answer.malformedToken))
-        lines.write(answerLine(answer, status))
+      if (mode === 'all' || (isRefusal(status) && !answer.malformedToken))
+        lines.write(answerLine(answer, status, mode === 'all'))
+    },
+
+    setMode(next) {
+      mode = next
     },
 
     close() {

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import type { Clock } from '../../application/ports.ts'
+import type { Clock } from '../../application/ports/clock.ts'
 import { countLine } from './line.ts'
 
 /** PIPE_BUF of Linux: into a pipe so much goes whole or not at all, whoever else writes there. */
@@ -78,7 +78,8 @@ export function blockWriter({
       }
     } catch (error) {
       refusal = (error as NodeJS.ErrnoException).code ?? ''
-      wake(RETRY_MS)
+      // A full pipe empties in a moment; what else refuses may do so for ever.
+      wake(refusal === 'EAGAIN' ? RETRY_MS : FLUSH_MS)
     }
   }
 

@@ -1,15 +1,17 @@
-import type { Answered, Clock } from '../../application/ports.ts'
+import type { Answered } from '../../application/ports/access-log.ts'
+import type { Clock } from '../../application/ports/clock.ts'
 
 /**
  * Makes the line of an answer: ASCII, with the line's end. It is put together by hand: `JSON.stringify`, and a time
  * formatted for each, would cost more than all else that is done for a line.
  */
-export function answerLines(clock: Clock): (answered: Answered, status: number) => string {
+export function answerLines(clock: Clock): (answered: Answered, status: number, timed: boolean) => string {
   const time = keptTimes(clock)
-  return function answerLine({ requestId, method, route, beganMs }, status) {
-    const ms = beganMs === null ? '' : `,"ms":${tenths(clock.monotonicMs() - beganMs)}`
+  return function answerLine({ requestId, traceId, method, route, beganMs }, status, timed) {
+    const ms = !timed || beganMs === null ? '' : `,"ms":${tenths(clock.monotonicMs() - beganMs)}`
     return (
       `{"level":"info","time":"${time()}","request_id":${quoted(requestId)}` +
+      (traceId === null ? '' : `,"trace_id":"${traceId}"`) +
       (method === null ? '' : `,"method":${quoted(method)}`) +
       (route === null ? '' : `,"route":${quoted(route)}`) +
       `,"status":${status}${ms},"event":"request"}\n`

@@ -1,37 +1,72 @@
 import { hash, verify } from '@node-rs/bcrypt'
-import type { PasswordHasher } from '../../application/ports.ts'
+import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import { isWholePasswordHash } from '../../domain/password.ts'
+import { decoyCosts, decoyOf, headOf } from './decoys.ts'
+import { makePlaces, type Place } from './places.ts'
+import { makeThreads } from './threads.ts'
+
+/** One round of bcrypt's key schedule, about, in milliseconds; a cost of c has 2^c of them. */
+const ROUND_MS = 0.05
+
+/** A hasher that tells how many passwords are being looked at, and how many wait. */
+export interface BcryptPasswordHasher extends PasswordHasher {
+  load(): { readonly running: number; readonly waiting: number }
+}
 
 /**
- * Passwords by bcrypt. Every verification does the work of the configured cost C: what a cheaper stored hash leaves
- * is filled with decoys, since 2^c + 2^c + 2^(c+1) + … + 2^(C-1) = 2^C. A dearer one is not hidden.
+ * Passwords by bcrypt, on so many threads at once. Every verification does the work of the configured cost: what a
+ * cheaper stored hash leaves is filled with decoys. A dearer one is not hidden.
  */
-export function bcryptPasswordHasher({ cost }: { readonly cost: number }): PasswordHasher {
+export function bcryptPasswordHasher({
+  cost,
+  concurrency = 1,
+  onDamaged = () => {},
+}: {
+  readonly cost: number
+  /** Fewer than libuv's pool has: files and names are looked up by the rest. */
+  readonly concurrency?: number
+  /** Told of each stored hash that cannot be verified. */
+  readonly onDamaged?: () => void
+}): BcryptPasswordHasher {
+  const threads = makeThreads(concurrency)
+  const places = makePlaces({ threads: concurrency, expectedMs: 2 ** cost * ROUND_MS })
+
   return {
-    hash: (password) => hash(password, cost),
-    async verify(password, passwordHash) {
-      const whole = passwordHash !== null && isWholePasswordHash(passwordHash)
-      const right = whole && (await verify(password, passwordHash))
-      for (const decoyCost of decoyCosts(whole ? costOf(passwordHash) : null, cost)) {
-        await verify(password, decoyOf(decoyCost))
+    hash: (password) => threads.run(() => hash(password, cost)),
+    isDated: (passwordHash) => !passwordHash.startsWith(headOf(cost)),
+    queue(signal) {
+      const place = places.take()
+      return {
+        verify: (password, passwordHash) =>
+          threads.run(() => timed(place, () => verified(password, passwordHash)), signal),
+        hash: (password) => threads.run(() => timed(place, () => hash(password, cost)), signal),
+        leave: place.leave,
       }
-      return right
     },
+    load: threads.load,
+  }
+
+  /** All of it in one turn, decoys included: who waited in between would tell them by the time. */
+  async function verified(password: string, passwordHash: string | null): Promise<boolean> {
+    const whole = passwordHash !== null && isWholePasswordHash(passwordHash)
+    if (passwordHash !== null && !whole) onDamaged()
+    const right = whole && (await verify(password, passwordHash))
+    for (const decoyCost of decoyCosts(whole ? costOf(passwordHash) : null, cost)) {
+      await verify(password, decoyOf(decoyCost))
+    }
+    return right
   }
 }
 
-/** The costs of the decoys that fill a verification up to `cost`; `storedCost` is null where no hash was verified. */
-export function decoyCosts(storedCost: number | null, cost: number): readonly number[] {
-  return storedCost === null
-    ? [cost]
-    : Array.from({ length: Math.max(0, cost - storedCost) }, (_, step) => storedCost + step)
+async function timed<T>(place: Place, work: () => Promise<T>): Promise<T> {
+  const beganMs = performance.now()
+  try {
+    return await work()
+  } finally {
+    place.worked(performance.now() - beganMs)
+  }
 }
 
 function costOf(passwordHash: string): number {
   return Number(passwordHash.slice(4, 6))
-}
-
-/** A whole hash that no known password has; verifying against it costs what any hash of this cost does. */
-export function decoyOf(cost: number): string {
-  return `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
 }

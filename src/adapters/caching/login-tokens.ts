@@ -1,5 +1,9 @@
 import { announcedLoginTokens } from '../../application/announced.ts'
-import type { Cache, Clock, Invalidation, Invalidations, LoginTokens } from '../../application/ports.ts'
+import type { Cache } from '../../application/ports/cache.ts'
+import type { Clock } from '../../application/ports/clock.ts'
+import type { Invalidation, Invalidations } from '../../application/ports/invalidations.ts'
+import type { LoginTokens } from '../../application/ports/login-tokens.ts'
+import type { Requester } from '../../application/requester.ts'
 import { authenticates, type Digest, type OwnedToken } from '../../domain/login-token.ts'
 
 /** A validation that may be used again until a moment of the monotonic clock. */
@@ -25,7 +29,14 @@ export function cachedLoginTokens(
   cache: Cache<CachedToken>,
   invalidations: Invalidations,
   clock: Clock,
-  { ttlMs }: { readonly ttlMs: number },
+  {
+    ttlMs,
+    onDiscarded = () => {},
+  }: {
+    readonly ttlMs: number
+    /** Told of each good token that is not kept, since it may have ended while it was read. */
+    readonly onDiscarded?: (() => void) | undefined
+  },
 ): LoginTokens {
   const fills = new Map<Digest, Fill>()
   /** Almost everybody has one token. */
@@ -35,26 +46,27 @@ export function cachedLoginTokens(
 
   return {
     ...announcedLoginTokens(inner, invalidations),
-    findByDigest(digest, waitMs) {
-      if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading
+    findByDigest(digest, waitMs, requester) {
+      if (!invalidations.isCurrent()) return beginFill(digest, waitMs, requester).reading
       const kept = cache.get(digest)
       if (kept !== undefined && clock.monotonicMs() < kept.untilMonotonicMs) return kept.owned
-      return (fills.get(digest) ?? beginFill(digest, waitMs)).reading
+      return (fills.get(digest) ?? beginFill(digest, waitMs, requester)).reading
     },
   }
 
-  function beginFill(digest: Digest, waitMs: number): Fill {
+  function beginFill(digest: Digest, waitMs: number, requester: Requester | undefined): Fill {
     // Taken before reading: the entry's life counts from the oldest moment that it can speak of.
     // Whole, which is half the size to keep.
     const untilMonotonicMs = Math.floor(clock.monotonicMs() + ttlMs)
     const fill: Fill = {
       marked: false,
-      reading: Promise.resolve(inner.findByDigest(digest, waitMs)).then(
+      reading: Promise.resolve(inner.findByDigest(digest, waitMs, requester)).then(
         (owned) => {
           if (fills.get(digest) === fill) fills.delete(digest)
           // After one request was refused none that begins later is accepted, even by what was read before.
           if (owned === null || !authenticates(owned, clock.nowMs())) forget(digest)
           else if (!fill.marked) keep(digest, owned, untilMonotonicMs)
+          else onDiscarded()
           return owned
         },
         (error: unknown) => {

@@ -10,6 +10,11 @@ export async function askNewPassword(io: Io): Promise<string> {
   return password
 }
 
+/** Asks once for a password that is set already, without showing it; throws `Cancelled` when the operator leaves. */
+export function askPassword(io: Io): Promise<string> {
+  return ask(io, 'Password', () => undefined)
+}
+
 async function ask(io: Io, message: string, problem: (text: string) => string | undefined): Promise<string> {
   // Loaded here, for the few commands that ask.
   const { isCancel, password } = await import('@clack/prompts')

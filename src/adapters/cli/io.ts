@@ -1,10 +1,10 @@
 import type { Readable, Writable } from 'node:stream'
 
-/** The three streams of a command; `isTTY` tells whether somebody sits at the input. */
+/** The three streams of a command; `isTTY` tells whether somebody sits at the input, or looks at the messages. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly stdout: Writable
-  readonly stderr: Writable
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number }
 }
 
 /**

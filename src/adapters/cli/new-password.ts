@@ -1,11 +1,13 @@
 import type { Readable } from 'node:stream'
 import type { NewPassword } from '../../application/administer-customers.ts'
-import { askNewPassword } from './hidden-prompt.ts'
+import { askNewPassword, askPassword } from './hidden-prompt.ts'
 import type { Io } from './io.ts'
 import { Refusal } from './refusal.ts'
 
 // No password or hash is nearly as long; it keeps an endless input from filling the memory.
 const MAX_BYTES = 65_536
+
+const NO_TERMINAL = 'There is no terminal to ask for the password; give it with --password-stdin.'
 
 /** Where a command takes the password from; neither: from a prompt. */
 export interface PasswordSource {
@@ -17,9 +19,15 @@ export interface PasswordSource {
 export async function newPassword(source: PasswordSource, io: Io): Promise<NewPassword> {
   if (source.passwordStdin) return { password: await readSecret(io.stdin) }
   if (source.hashStdin) return { passwordHash: await readSecret(io.stdin) }
-  if (!io.stdin.isTTY)
-    throw new Refusal('There is no terminal to ask for the password; give it with --password-stdin.')
+  if (!io.stdin.isTTY) throw new Refusal(NO_TERMINAL)
   return { password: await askNewPassword(io) }
+}
+
+/** A password that is to be presented, whatever it is like, by prompt or standard input. */
+export async function givenPassword({ passwordStdin }: PasswordSource, io: Io): Promise<string> {
+  if (passwordStdin) return readSecret(io.stdin)
+  if (!io.stdin.isTTY) throw new Refusal(NO_TERMINAL)
+  return askPassword(io)
 }
 
 /** Everything up to the end of the input, as strict UTF-8, without exactly one line break at its end. */

@@ -1,4 +1,7 @@
 import type { AdministerCustomers } from '../../application/administer-customers.ts'
+import type { AdministerTokens } from '../../application/administer-tokens.ts'
+import type { Finding } from '../../application/finding.ts'
+import type { ImportCustomers } from '../../application/import-customers.ts'
 import type { Patience } from '../../application/patience.ts'
 import type { Customer } from '../../domain/customer.ts'
 import type { LoginToken } from '../../domain/login-token.ts'
@@ -15,13 +18,43 @@ export interface Operations {
   pendingMigrations(): Promise<readonly string[]>
   /** Opens the database, hands it out and closes it again, whatever `use` does. */
   withStore<T>(use: (store: Store) => Promise<T>): Promise<T>
+  /** Every route that the service has, in the order of its declaration; no database is asked. */
+  routes(): Promise<readonly ListedRoute[]>
+  /** The OpenAPI document, with what could not be said in it; no database is asked. */
+  openApi(): Promise<{ readonly document: object; readonly problems: readonly string[] }>
+  /** Examines what a service would start with; throws for nothing that is wrong. */
+  diagnose(): Promise<Diagnosis>
   /** A new secret that may stand in `SERVICE_TOKENS`. */
   newServiceToken(): string
+}
+
+/** Every setting, and what was found out about all that the service needs. */
+export interface Diagnosis {
+  readonly settings: readonly {
+    readonly name: string
+    /** With secrets masked; null where it is unset, or wrong. */
+    readonly value: string | null
+    readonly source: string
+    readonly variable: string
+  }[]
+  readonly findings: readonly Finding[]
+}
+
+/** A route as its line shows it. */
+export interface ListedRoute {
+  readonly method: string
+  readonly path: string
+  readonly auth: string
+  readonly abilities: readonly string[]
 }
 
 /** The open database as operators use it. */
 export interface Store {
   readonly customers: AdministerCustomers
+  readonly importCustomers: ImportCustomers
+  readonly tokens: AdministerTokens
+  /** How long revoked and expired tokens are kept, in milliseconds. */
+  readonly tokenRetentionMs: number
   /** One page in the order of the folded e-mails, starting behind `afterEmail`. */
   listCustomers(afterEmail: string | null, limit: number): Promise<readonly Customer[]>
   /** The tokens of one customer, newest first. */

@@ -1,9 +1,13 @@
 import { Command, Option } from 'commander'
 import { makeCustomerCommands } from './customers.ts'
+import { addDoctorCommand } from './doctor.ts'
 import { type Io, write } from './io.ts'
 import type { Operations } from './operations.ts'
 import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
+import { addSmokeCommand } from './smoke/command.ts'
+import { makeTable } from './table.ts'
+import { type CreateOptions, makeTokenCommands } from './tokens.ts'
 
 /** The commands as commander knows them: it reads words and options, and every command is an action. */
 export function makeProgram(operations: Operations, io: Io): Command {
@@ -36,6 +40,7 @@ export function makeProgram(operations: Operations, io: Io): Command {
     .action(({ check }: { check?: boolean }) => (check ? checkMigrations() : applyMigrations()))
 
   addCustomerCommands(program, operations, io)
+  addTokenCommands(program, operations, io)
 
   program
     .command('service-token')
@@ -46,7 +51,32 @@ export function makeProgram(operations: Operations, io: Io): Command {
       await write(io.stdout, `${operations.newServiceToken()}\n`)
     })
 
+  program
+    .command('routes')
+    .description('list the routes, who may call, with which abilities')
+    .action(listRoutes)
+  program.command('openapi').description('print the OpenAPI document of the routes').action(printOpenApi)
+
+  addDoctorCommand(program, operations, io)
+  addSmokeCommand(program, io)
+
   return program
+
+  async function listRoutes(): Promise<void> {
+    const rows = (await operations.routes()).map(({ method, path, auth, abilities }) => [
+      method,
+      path,
+      auth,
+      abilities.join(', '),
+    ])
+    await write(io.stdout, makeTable(['METHOD', 'PATH', 'AUTH', 'ABILITIES'])(rows))
+  }
+
+  async function printOpenApi(): Promise<void> {
+    const { document, problems } = await operations.openApi()
+    await write(io.stderr, problems.map((problem) => `latchkey: ${printable(problem)}\n`).join(''))
+    await write(io.stdout, `${JSON.stringify(document, null, 2)}\n`)
+  }
 
   async function applyMigrations(): Promise<void> {
     const applied = await operations.migrate()
@@ -59,8 +89,13 @@ export function makeProgram(operations: Operations, io: Io): Command {
     const lines = pending.map((name) => `${printable(name)}\n`)
     await write(io.stdout, lines.join('') || 'The schema is current.\n')
     if (pending.length > 0)
-      throw new Refusal(`Migrations are pending: ${pending.length}. Apply them with latchkey migrate.`)
+      throw new Refusal(`Migrations are pending: ${pending.length}. Apply them with the command migrate.`)
   }
+}
+
+interface ImportOptions {
+  readonly dryRun?: boolean
+  readonly format?: 'csv' | 'ndjson'
 }
 
 function addCustomerCommands(program: Command, operations: Operations, io: Io): void {
@@ -71,6 +106,22 @@ function addCustomerCommands(program: Command, operations: Operations, io: Io): 
   )
     .description('make a customer')
     .action((email, options) => commands.add(email, options))
+  customer
+    .command('import')
+    .argument('<file>', 'a CSV or NDJSON file; - for standard input')
+    .option('--dry-run', 'check every row and change nothing')
+    .addOption(
+      new Option('--format <format>', 'where the name of the file does not tell').choices(['csv', 'ndjson']),
+    )
+    .description('take in customers with their bcrypt hashes')
+    .action(async (file: string, options: ImportOptions, command: Command) => {
+      // Loaded here: what it reads files with is for this command alone.
+      const { formatOf, importFile } = await import('./import/import-file.ts')
+      const format = options.format ?? formatOf(file)
+      if (format === null)
+        command.error('error: the name does not tell the format; add --format csv or ndjson')
+      await importFile(file, format, options.dryRun === true, operations, io)
+    })
   customer.command('list').description('list all customers').action(commands.list)
   withPasswordOptions(customer.command('password').argument('<email>'))
     .description('set the password; ends the tokens')
@@ -86,6 +137,50 @@ function addCustomerCommands(program: Command, operations: Operations, io: Io): 
       .argument('<email>')
       .description(description)
       .action((email) => commands[name](email))
+}
+
+function addTokenCommands(program: Command, operations: Operations, io: Io): void {
+  const commands = makeTokenCommands(operations, io)
+  const token = program.command('token').description('what bots and scripts act for a customer with')
+  token
+    .command('create')
+    .argument('<email>')
+    .requiredOption('--name <name>', 'what the token is for')
+    .option('--ability <ability>', 'what it may do, such as orders:read; again for more', gather)
+    .option('--expires <when>', 'such as 90d or 2030-01-31; never where it is left out')
+    .description('make a token and print it, this once')
+    .action((email: string, options: CreateOptions) => commands.create(email, options))
+  token
+    .command('list')
+    .argument('[email]')
+    .description('list the tokens of a customer, or of all')
+    .action(commands.list)
+  const revoke = token
+    .command('revoke')
+    .argument('[email]')
+    .option('--name <name>', 'only those of this name')
+    .addOption(
+      new Option(
+        '--issued-before <when>',
+        "all customers' older ones: a time, or 2h for so long ago",
+      ).conflicts('name'),
+    )
+    .description("revoke a customer's tokens, or old ones of all")
+    .action((email: string | undefined, options: { name?: string; issuedBefore?: string }) => {
+      if (email !== undefined && options.issuedBefore === undefined) return commands.revoke(email, options)
+      if (email === undefined && options.issuedBefore !== undefined)
+        return commands.revokeIssuedBefore(options.issuedBefore)
+      return revoke.error('give either an e-mail or --issued-before')
+    })
+  token
+    .command('prune')
+    .option('--older-than <duration>', 'those that ended so long ago; TOKEN_RETENTION where it is left out')
+    .description('remove revoked and expired tokens')
+    .action(commands.prune)
+}
+
+function gather(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value]
 }
 
 function withPasswordOptions(command: Command): Command {

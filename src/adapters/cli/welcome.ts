@@ -1,13 +1,23 @@
-/** What the welcome of a first start tells. */
-export interface FirstStart {
+import { quoted } from './quoted.ts'
+
+/** What every welcome tells. */
+interface Start {
   /** Base address without a slash at its end, such as `http://127.0.0.1:3000`. */
   readonly url: string
+  /** Null where the database is not the embedded one. */
+  readonly dataDir: string | null
+  /** What an operator types before the words of a command. */
+  readonly command: string
+}
+
+/** What the welcome of a first start tells. */
+export interface FirstStart extends Start {
   readonly dataDir: string
   readonly demo: { readonly email: string; readonly password: string }
 }
 
 /** The welcome of the first start on a fresh embedded database: the one text that ever shows a password. */
-export function firstWelcome({ url, dataDir, demo }: FirstStart): string {
+export function firstWelcome({ url, dataDir, demo, command }: FirstStart): string {
   return `
   Latchkey is running at ${url}
 
@@ -19,22 +29,24 @@ export function firstWelcome({ url, dataDir, demo }: FirstStart): string {
 
 ${indented(tourOf(url, demo))}
 
-  npx latchkey customer add <email>   adds a customer of your own
-  npx latchkey --help                 tells the other commands
-  Ctrl-C                              stops the service and its database
-
+${listed([
+  [`${command} customer add <email>`, 'adds a customer of your own'],
+  [`${command} --help`, 'tells the other commands'],
+  ['Ctrl-C', 'stops the service and its database'],
+])}
 `
 }
 
-/** The welcome of every later start; `dataDir` is null where the database is not the embedded one. */
-export function laterWelcome({ url, dataDir }: { url: string; dataDir: string | null }): string {
+/** The welcome of every later start. */
+export function laterWelcome({ url, dataDir, command }: Start): string {
   return `
   Latchkey is running at ${url}
 ${dataDir === null ? '' : `\n    data       ${dataDir}\n`}
-  npx latchkey customer add <email>   adds a customer
-  npx latchkey --help                 tells the other commands (see README.md)
-  Ctrl-C                              stops the service${dataDir === null ? '' : ' and its database'}
-
+${listed([
+  [`${command} customer add <email>`, 'adds a customer'],
+  [`${command} --help`, 'tells the other commands (see README.md)'],
+  ['Ctrl-C', `stops the service${dataDir === null ? '' : ' and its database'}`],
+])}
 `
 }
 
@@ -54,7 +66,8 @@ function indented(text: string): string {
   return text.replaceAll(/^/gm, '    ')
 }
 
-/** The text as one word of a POSIX shell. */
-function quoted(text: string): string {
-  return /^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+/** What is typed, and in a column behind it what that does. */
+function listed(lines: readonly (readonly [typed: string, does: string])[]): string {
+  const width = Math.max(...lines.map(([typed]) => typed.length))
+  return lines.map(([typed, does]) => `  ${typed.padEnd(width)}   ${does}\n`).join('')
 }

@@ -1,7 +1,5 @@
 import * as v from 'valibot'
-
-const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-const MAX_MS = 3650 * UNIT_MS.d
+import { durationMs } from '../../domain/duration.ts'
 
 // A longer timer of node's fires at once.
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -37,14 +35,8 @@ function atLeast(minMs: number) {
   const message = `Must be a whole number${positive} and a unit (ms, s, m, h, d), at most 3650d.`
   return v.pipe(
     v.string(),
-    v.regex(/^\d+(ms|s|m|h|d)$/, message),
-    v.transform(milliseconds),
+    v.transform((text) => durationMs(text) ?? Number.NaN),
+    v.number(message),
     v.minValue(minMs, message),
-    v.maxValue(MAX_MS, message),
   )
-}
-
-function milliseconds(text: string): number {
-  const digits = /^\d+/.exec(text)?.[0] ?? ''
-  return Number(digits) * UNIT_MS[text.slice(digits.length) as keyof typeof UNIT_MS]
 }

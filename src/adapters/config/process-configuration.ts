@@ -1,10 +1,49 @@
 import { readFileSync } from 'node:fs'
-import { ConfigurationRefused } from './configuration-refused.ts'
+import { type ConfigurationProblem, ConfigurationRefused } from './configuration-refused.ts'
 import { readConfiguration } from './read-configuration.ts'
+import { SETTINGS } from './settings.ts'
+import { variablesOf } from './sources.ts'
+import { type Survey, surveyConfiguration } from './survey.ts'
 
 /** The configuration of this process: its environment, and the `.env` file of the working directory. */
 export function readProcessConfiguration(): ReturnType<typeof readConfiguration> {
   return readConfiguration({ env: process.env, dotEnv: dotEnvText() })
+}
+
+/** A survey, with the files that secrets of it come from. */
+export interface ProcessSurvey extends Survey {
+  /** Each by the variable that names it, or `.env`. */
+  readonly files: readonly { readonly name: string; readonly path: string }[]
+}
+
+/** Everything that this process's settings say, whatever is wrong with them. */
+export function surveyProcess(): ProcessSurvey {
+  const unread: ConfigurationProblem[] = []
+  let dotEnv: string | null = null
+  try {
+    dotEnv = dotEnvText()
+  } catch (error) {
+    if (!(error instanceof ConfigurationRefused)) throw error
+    unread.push(...error.problems)
+  }
+  const sources = { env: process.env, dotEnv }
+  const survey = surveyConfiguration(sources)
+  const problems = [...unread, ...survey.problems]
+  return { ...survey, problems, files: secretFilesOf(survey, variablesOf(sources)) }
+}
+
+function secretFilesOf(
+  { settings, problems }: Survey,
+  variable: (name: string) => string | undefined,
+): ProcessSurvey['files'] {
+  const refused = problems.map(({ name }) => name)
+  const named = settings.flatMap(({ name, variable: from }) => {
+    const path = from === name || refused.includes(from) ? undefined : variable(from)
+    return path === undefined ? [] : [{ name: from, path }]
+  })
+  const secrets: readonly string[] = SETTINGS.filter(({ secret }) => secret).map(({ name }) => name)
+  const hasSecret = settings.some(({ source, variable: from }) => source === '.env' && secrets.includes(from))
+  return hasSecret ? [...named, { name: '.env', path: '.env' }] : named
 }
 
 function dotEnvText(): string | null {

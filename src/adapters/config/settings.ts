@@ -16,7 +16,7 @@ export interface Setting<Name extends string = string> {
 export const SETTINGS = [
   setting('HOST', '127.0.0.1', 'address to listen on'),
   setting('PORT', '3000', 'port to listen on; `0` takes a free one, and the start line prints it'),
-  setting('PUBLIC_URL', unset('the listening address'), 'base address in start lines', {
+  setting('PUBLIC_URL', unset('the listening address'), 'base address in start lines and OpenAPI', {
     example: 'https://api.example.com',
   }),
   setting('DATABASE_URL', unset('unset'), 'PostgreSQL 13 or newer; unset: the embedded one in `DATA_DIR`', {
@@ -45,6 +45,8 @@ export const SETTINGS = [
   setting('TOKEN_TTL', '30d', 'life of a login token, or `never`'),
   setting('TOKEN_CACHE_TTL', '60s', 'longest life of a cached validation; `0s` switches the cache off'),
   setting('TOKEN_CACHE_MAX', '100000', 'cached validations; a full cache is never an error'),
+  setting('TOKEN_RETENTION', '30d', 'how long revoked and expired tokens are kept'),
+  setting('TOKEN_LAST_USED', 'on', '`off`: do not remember when tokens were last used'),
   setting('REVOCATION', 'strict', 'acknowledged when every instance obeys, or `prompt`: when this one does'),
   setting(
     'SERVICE_TOKENS',
@@ -57,11 +59,39 @@ export const SETTINGS = [
   ),
   setting('APP_VERSION', unset('package version'), 'what `/api/status` reports', { example: '1.4.0' }),
   setting('BCRYPT_COST', '12', '4 to 15; below 10 prints a warning'),
+  setting(
+    'HASHING_CONCURRENCY',
+    unset('processors / `WORKERS`'),
+    'passwords hashed at once by a process; fewer than `UV_THREADPOOL_SIZE` (4)',
+    {
+      example: '2',
+    },
+  ),
+  setting(
+    'COMMON_PASSWORDS',
+    'refused',
+    'the passwords that everybody guesses first: `refused` or `accepted`',
+  ),
+  setting('LOGIN_LIMIT_ACCOUNT', '10/15m', 'failed logins by account and address, at most 100, or `off`'),
+  setting('LOGIN_LIMIT_ADDRESS', '100/15m', 'failed logins by address, or `off`'),
+  setting(
+    'TRUST_PROXY',
+    '0',
+    'proxies in front whose entries of `X-Forwarded-For` are believed, from the right',
+  ),
   setting('LOG_LEVEL', 'info', '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`'),
   setting(
     'ACCESS_LOG',
     'failures',
     '`failures` (401, 403), `all` or `off`: answers to log; bugs are logged always',
+  ),
+  setting(
+    'AUDIT_LOG',
+    unset('standard output'),
+    'file to which the events of accounts and tokens are added',
+    {
+      example: '/var/log/latchkey/audit.jsonl',
+    },
   ),
   setting('BODY_LIMIT', '65536', 'longest request body in bytes; a route may set its own'),
   setting('HEADERS_TIMEOUT', '10s', 'longest wait for the head of a request; at most `REQUEST_TIMEOUT`'),
@@ -69,6 +99,12 @@ export const SETTINGS = [
   setting('KEEP_ALIVE_TIMEOUT', '75s', 'life of an idle connection; longer than that of a balancer in front'),
   setting('DRAIN_DELAY', '0s', 'after SIGTERM: still serving for so long, while `/readyz` says no'),
   setting('DRAIN_DEADLINE', '10s', 'after the delay: requests in flight may end for so long'),
+  setting('DOCS', 'on', '`/docs` and `/openapi.json`; `off`: neither is there'),
+  setting('METRICS_HOST', '127.0.0.1', 'address of `METRICS_PORT`, where no token is asked for'),
+  setting('METRICS_PORT', unset('unset'), 'port of its own for `/metrics`, beside the one of the service', {
+    example: '9464',
+  }),
+  setting('OPS', 'off', "`on`: the operator's page `/ops`, opened with a service token"),
   setting('CORS_ORIGINS', unset('unset'), 'comma-separated origins; unset: no CORS headers', {
     example: 'https://app.example.com,http://localhost:5173',
   }),

@@ -26,6 +26,15 @@ export function variablesOf({ env, dotEnv }: Sources): (name: string) => string 
   return (name) => own(env, name) ?? own(file, name)
 }
 
+/** Answers which of the sources a variable comes from. */
+export function originsOf(sources: Sources): (name: string) => 'environment' | '.env' | 'default' {
+  const fromEither = variablesOf(sources)
+  return (name) => {
+    if (own(sources.env, name) !== undefined) return 'environment'
+    return fromEither(name) === undefined ? 'default' : '.env'
+  }
+}
+
 /** The text of every setting, defaults included, with a problem for each that cannot be found out. */
 export function findSettings(sources: Sources): {
   readonly found: Readonly<Record<SettingName, Found>>

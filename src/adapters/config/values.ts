@@ -39,6 +39,12 @@ export const folder = v.pipe(
   v.check((text) => text.trim() !== '' && !text.includes('\0'), 'Must be the path of a folder.'),
 )
 
+/** A path to a file. */
+export const file = v.pipe(
+  v.string(),
+  v.check((text) => text.trim() !== '' && !text.includes('\0'), 'Must be the path of a file.'),
+)
+
 /** How every new token begins. */
 export const tokenPrefix = v.pipe(
   v.string(),

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
-import { type Host, stateFolder } from './host.ts'
+import { type Host, stateFolder, thisHost } from './host.ts'
 import { canReach, makeReachable, type ServerAccount, serverAccount } from './server-account.ts'
 import { syncFolder } from './sync-folder.ts'
 
@@ -28,6 +28,15 @@ export interface DataFolder {
   readonly password: string
 }
 
+/** Where the data folder is or would be, and whether a database cluster is in it; makes nothing. */
+export function locateDataFolder(
+  { dataDir, home }: { readonly dataDir: string | undefined; readonly home: string },
+  host = thisHost(),
+): { readonly path: string; readonly isPrepared: boolean } {
+  const { path } = chosenFolder(host, dataDir, realpathSync(home))
+  return { path, isPrepared: existsSync(join(path, 'postgres', 'PG_VERSION')) }
+}
+
 /** Chooses and makes the data folder (mode 0700) and its password file (0600), or finds them. */
 export function prepareDataFolder(
   host: Host,
@@ -35,19 +44,28 @@ export function prepareDataFolder(
   home: string,
   note: (sentence: string) => void,
 ): DataFolder {
-  let path = resolve(home, dataDir ?? 'data')
-  let account = serverAccount(host, [join(path, 'postgres'), path])
-  if (!canReach(account, dirname(path))) {
-    if (dataDir !== undefined) throw unreachable(path, account)
-    path = join(stateFolder(host, realpathSync(home)), 'data')
-    account = serverAccount(host, [join(path, 'postgres'), path])
-    note(`The data folder is ${path}: the account "${account?.name}" cannot enter ${home}.`)
-  }
+  const chosen = chosenFolder(host, dataDir, home)
+  const { account } = chosen
+  let { path } = chosen
+  if (chosen.isMoved) note(`The data folder is ${path}: the account "${account?.name}" cannot enter ${home}.`)
   const owned = takeFolder(host, path, account)
   path = realpathSync(path)
   const cluster = join(path, 'postgres')
   const password = readOrMakePassword(path, cluster, owned ? undefined : account)
   return { path, cluster, log: join(path, 'postgres.log'), account, password }
+}
+
+function chosenFolder(
+  host: Host,
+  dataDir: string | undefined,
+  home: string,
+): { path: string; account: ServerAccount | undefined; isMoved: boolean } {
+  const path = resolve(home, dataDir ?? 'data')
+  const account = serverAccount(host, [join(path, 'postgres'), path])
+  if (canReach(account, dirname(path))) return { path, account, isMoved: false }
+  if (dataDir !== undefined) throw unreachable(path, account)
+  const moved = join(stateFolder(host, realpathSync(home)), 'data')
+  return { path: moved, account: serverAccount(host, [join(moved, 'postgres'), moved]), isMoved: true }
 }
 
 /** Makes or adopts the folder; true when it was this process's own or new. */

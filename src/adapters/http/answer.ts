@@ -1,21 +1,23 @@
 import { STATUS_CODES } from 'node:http'
+import { isAbility } from '../../domain/abilities.ts'
 import {
   type InsufficientScope,
   type LatchkeyError,
   MalformedToken,
+  TooManyRequests,
   ValidationFailed,
 } from '../../domain/errors.ts'
-import { AnswerText } from './answer-text.ts'
-import { type HttpError, MethodNotAllowed, STATUS_OF, UnsupportedMediaType } from './errors.ts'
+import type { ExceededLimit } from '../../domain/login-limit.ts'
+import { type AnswerFields, AnswerText } from './answer-text.ts'
+import { type HttpError, MethodNotAllowed, NotReady, STATUS_OF, UnsupportedMediaType } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { finish } from './finish.ts'
-import type { AnswerFields } from './route.ts'
 
 type HeaderList = readonly string[]
 
 const NO_HEADERS: HeaderList = []
-const CONTENT_TYPE: HeaderList = ['Content-Type', 'application/json; charset=utf-8']
-const COMMON: HeaderList = ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
+export const CONTENT_TYPE: HeaderList = ['Content-Type', 'application/json; charset=utf-8']
+export const COMMON: HeaderList = ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
 
 /** Answers a success: `success: true` and the route's fields; nothing but headers for 204. */
 export function sendSuccess(
@@ -68,19 +70,30 @@ function send(
   headers: HeaderList,
 ): void {
   if (exchange.answered) return
-  exchange.answered = true
-  if (mustClose(exchange)) exchange.closes = true
   const list =
     text === null
       ? [...COMMON, 'X-Request-Id', exchange.requestId]
       : [...CONTENT_TYPE, 'Content-Length', String(bytes), ...COMMON, 'X-Request-Id', exchange.requestId]
+  writeHead(exchange, status, list, headers)
+  // Where no character takes more than a byte, as most answers have it, nothing has to be encoded.
+  finish(exchange, text, text?.length === bytes ? 'latin1' : 'utf8')
+}
+
+/** Writes status and headers, `list` being those that the kind of answer has, and tells the access log of them. */
+export function writeHead(
+  exchange: Exchange,
+  status: number,
+  list: string[],
+  headers: HeaderList = NO_HEADERS,
+): void {
+  if (mustClose(exchange)) exchange.closes = true
   if (exchange.headers.length > 0) list.push(...exchange.headers)
   if (headers.length > 0) list.push(...headers)
   if (exchange.closes) list.push('Connection', 'close')
   exchange.response.writeHead(status, list)
+  // Not before: where a header is none that may be sent, another answer can be.
+  exchange.answered = true
   if (status >= 400 || exchange.accessLog.everyAnswer) exchange.accessLog.answered(exchange, status)
-  // Where no character takes more than a byte, as most answers have it, nothing has to be encoded.
-  finish(exchange, text, text?.length === bytes ? 'latin1' : 'utf8')
 }
 
 /** Whether what is left of the body cannot be read past, so that no request can follow it. */
@@ -90,7 +103,8 @@ function mustClose(exchange: Exchange): boolean {
   return awaitsContinue || declaredBytes === null || declaredBytes > bodyLimitBytes
 }
 
-function failureOf(
+/** What a failure is answered with: the text is the envelope. */
+export function failureOf(
   error: LatchkeyError,
   requestId: string,
 ): { status: number; headers: HeaderList; text: string } {
@@ -98,7 +112,8 @@ function failureOf(
   // Written out, which costs a quarter: reason and id are words that need no escaping.
   const envelope = `"success":false,"code":${status},"error":${JSON.stringify(error.message)},"reason":"${error.reason}","request_id":"${requestId}"`
   const errors = error instanceof ValidationFailed ? `,"errors":${JSON.stringify(error.errors)}` : ''
-  return { status, headers: headersOf(error), text: `{${envelope}${errors}}` }
+  const checks = error instanceof NotReady && error.checks ? `,"checks":${JSON.stringify(error.checks)}` : ''
+  return { status, headers: headersOf(error), text: `{${envelope}${errors}${checks}}` }
 }
 
 function headersOf(error: LatchkeyError): HeaderList {
@@ -107,8 +122,22 @@ function headersOf(error: LatchkeyError): HeaderList {
     return error.refused === 'coding' ? ['Accept-Encoding', 'identity'] : ['Accept', 'application/json']
   }
   if (error.reason === 'unavailable') return ['Retry-After', '1']
+  if (error instanceof TooManyRequests) return limitHeaders(error.limit)
   const challenge = challengeOf(error)
   return challenge === null ? [] : ['WWW-Authenticate', challenge]
+}
+
+/** RFC 9110, section 10.2.3, and draft-ietf-httpapi-ratelimit-headers. */
+function limitHeaders({ name, failures, windowMs, retryAfterMs }: ExceededLimit): HeaderList {
+  const [window, wait] = [windowMs, retryAfterMs].map((ms) => Math.max(1, Math.ceil(ms / 1000)))
+  return [
+    'Retry-After',
+    String(wait),
+    'RateLimit-Policy',
+    `"${name}";q=${failures};w=${window}`,
+    'RateLimit',
+    `"${name}";r=0;t=${wait}`,
+  ]
 }
 
 /** RFC 6750, section 3. */
@@ -122,8 +151,14 @@ function challengeOf(error: LatchkeyError): string | null {
     case 'invalid_service_token':
       return 'Bearer realm="service"'
     case 'insufficient_scope':
-      return `Bearer realm="api", error="insufficient_scope", scope="${(error as InsufficientScope).required.join(' ')}"`
+      return `Bearer realm="api", error="insufficient_scope"${scopeOf(error as InsufficientScope)}`
     default:
       return null
   }
+}
+
+/** Words of the grammar alone: a handler may have made the others of what a caller sent. */
+function scopeOf({ required }: InsufficientScope): string {
+  const words = required.filter(isAbility)
+  return words.length === 0 ? '' : `, scope="${words.join(' ')}"`
 }

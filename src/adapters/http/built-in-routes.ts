@@ -1,12 +1,16 @@
 import * as v from 'valibot'
 import type { Latchkey } from '../../application/latchkey.ts'
 import { isoTime, me } from '../../application/me.ts'
+import type { Requester } from '../../application/requester.ts'
 import { emailProblem, trimmedEmail } from '../../domain/customer.ts'
-import { Unavailable } from '../../domain/errors.ts'
+import { InvalidServiceToken } from '../../domain/errors.ts'
 import type { OwnedToken } from '../../domain/login-token.ts'
 import { presentedPasswordProblem } from '../../domain/password.ts'
 import { keptFor } from './answer-text.ts'
-import { probe, type Route, route } from './route.ts'
+import { serviceToken } from './credentials.ts'
+import { type ObjectSchema, type Route, RouteRefused } from './declared-route.ts'
+import { type Checks, NotReady } from './errors.ts'
+import { probe, type Readable, route } from './route.ts'
 
 /** Text that a rule of the domain may refuse with a sentence of its own. */
 function text(problem: (input: string) => string | null) {
@@ -19,10 +23,43 @@ function text(problem: (input: string) => string | null) {
   )
 }
 
-const credentials = v.object({
-  email: text((email) => emailProblem(trimmedEmail(email))),
-  password: text(presentedPasswordProblem),
+const credentials = v.pipe(
+  v.object({
+    email: text((email) => emailProblem(trimmedEmail(email))),
+    password: text(presentedPasswordProblem),
+  }),
+  v.examples([{ email: 'ana@example.com', password: 'correct horse battery staple' }]),
+)
+
+const time = v.pipe(v.string(), v.isoTimestamp())
+const email = v.pipe(v.string(), v.examples(['ana@example.com']))
+const secret = v.pipe(v.string(), v.examples(['lk_0123456789ABCDEFGHIJabcdefghijKLMNOPQRST2m5ATr']))
+
+/** What `me` answers where nobody shapes it; its `entries` can be taken over into one's own. */
+export const profile = v.object({
+  customer: v.object({
+    id: v.pipe(v.string(), v.uuid()),
+    email,
+    name: v.nullable(v.pipe(v.string(), v.examples(['Ana']))),
+    created_at: time,
+  }),
+  token: v.object({
+    name: v.pipe(v.string(), v.examples(['login'])),
+    abilities: v.array(v.pipe(v.string(), v.examples(['*']))),
+    created_at: time,
+    expires_at: v.nullable(time),
+  }),
 })
+
+/** How a service shapes what `me` answers. */
+export interface MeAnswer<R extends ObjectSchema = ObjectSchema> {
+  /** What it holds beside `success`; a field that is not in it never leaves. */
+  readonly returns: R
+  /** A pure function of customer and token: its answer is kept for as long as both are. */
+  present(caller: OwnedToken): Readable<v.InferInput<R>>
+}
+
+const ofTheContract: MeAnswer<typeof profile> = { returns: profile, present: me }
 
 /** The routes that every service has: login, me, logout and status. */
 export function builtInRoutes(
@@ -30,38 +67,92 @@ export function builtInRoutes(
   {
     version,
     keepsAnswers,
+    me: { returns, present } = ofTheContract as MeAnswer,
   }: {
     readonly version: string
     /** Whether validations are kept, so that an answer made from one is asked for again. */
     readonly keepsAnswers: boolean
+    readonly me?: MeAnswer | undefined
   },
 ): readonly Route[] {
-  const profile = (caller: OwnedToken) => ({ ...me(caller) })
+  if (typeof present !== 'function') throw new RouteRefused('What me answers: present must be a function.')
   return [
     route('POST /login', {
       auth: 'none',
       body: credentials,
-      async handle({ body, patience }) {
-        const { secret, token } = await latchkey.login(body, patience)
+      returns: v.object({ token: secret, expires_at: v.nullable(time) }),
+      summary: 'Log in; the earlier login token of the customer is revoked',
+      tags: ['Login'],
+      throws: ['invalid_credentials', 'too_many_requests'],
+      async handle({ body, patience, requester }) {
+        const { secret, token } = await latchkey.login(body, patience, requester)
         return { token: secret, expires_at: token.expiresAtMs === null ? null : isoTime(token.expiresAtMs) }
       },
     }),
-    route('POST /me', { auth: 'customer', handle: keepsAnswers ? keptFor(profile) : profile }),
+    route('POST /me', {
+      auth: 'customer',
+      returns,
+      summary: 'Who am I',
+      tags: ['Login'],
+      handle: keepsAnswers ? keptFor(returns, present) : present,
+    }),
     route('POST /logout', {
       auth: 'customer',
-      handle: (caller) => latchkey.logout(caller, caller.patience),
+      summary: 'Log out; the login token is revoked',
+      tags: ['Login'],
+      throws: ['login_token_required'],
+      handle: (caller) => latchkey.logout(caller, caller.patience, caller.requester),
     }),
-    route('GET /status', { auth: 'service', handle: () => ({ online: true, version }) }),
+    route('GET /status', {
+      auth: 'service',
+      returns: v.object({ online: v.boolean(), version: v.pipe(v.string(), v.examples(['1.4.0'])) }),
+      summary: 'Whether the service is up, and its version',
+      tags: ['Service'],
+      handle: () => ({ online: true, version }),
+    }),
   ]
 }
 
-/** The probes of orchestrators: `livez` does no I/O, `readyz` asks whether requests would be served. */
-export function probeRoutes(ready: () => Promise<boolean>): readonly Route[] {
+/** Whether requests would be served, and what speaks for it or against it, in words of our own. */
+export interface ReadinessReport {
+  readonly ready: boolean
+  readonly checks: Checks
+}
+
+/**
+ * The probes of orchestrators: `livez` does no I/O, `readyz` asks whether requests would be served. What was looked at is
+ * for those with a service token; for others, a wrong one included, there is the bare state.
+ */
+export function probeRoutes(
+  { verifyServiceToken }: Latchkey,
+  report: () => Promise<ReadinessReport>,
+): readonly Route[] {
   return [
-    probe('GET /livez', async () => undefined),
-    probe('GET /readyz', async () => {
-      if (!(await ready())) throw new Unavailable()
-      return undefined
+    probe('GET /livez', {
+      summary: 'Whether the process answers',
+      tags: ['Service'],
+      handle: () => undefined,
+    }),
+    probe('GET /readyz', {
+      summary: 'Whether requests would be served',
+      tags: ['Service'],
+      async handle({ headers: { authorization }, requester }) {
+        const isTrusted = typeof authorization === 'string' && isService(authorization, requester)
+        const { ready, checks } = await report()
+        const told = isTrusted ? checks : null
+        if (!ready) throw new NotReady(told)
+        return told === null ? undefined : { checks: told }
+      },
     }),
   ]
+
+  function isService(authorization: string, requester: Requester): boolean {
+    try {
+      verifyServiceToken(serviceToken(authorization), requester)
+      return true
+    } catch (error) {
+      if (error instanceof InvalidServiceToken) return false
+      throw error
+    }
+  }
 }

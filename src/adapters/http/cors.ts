@@ -24,6 +24,6 @@ export function makeCors(origins: readonly string[]): Cors {
     const shared = ['Vary', 'Origin', 'Access-Control-Allow-Origin', origin]
     return method === 'OPTIONS'
       ? [...shared, ...PREFLIGHT]
-      : [...shared, 'Access-Control-Expose-Headers', 'Retry-After, X-Request-Id']
+      : [...shared, 'Access-Control-Expose-Headers', 'RateLimit, RateLimit-Policy, Retry-After, X-Request-Id']
   }
 }

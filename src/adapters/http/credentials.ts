@@ -8,3 +8,12 @@ export function bearerToken(authorization: string | undefined): string {
   if (token === undefined || token === '') throw new MalformedToken()
   return token
 }
+
+/** Null for whatever is no bearer token: a service route has one answer for all of them. */
+export function serviceToken(authorization: string | undefined): string | null {
+  try {
+    return bearerToken(authorization)
+  } catch {
+    return null
+  }
+}

@@ -1,22 +1,20 @@
-import type { IncomingMessage } from 'node:http'
-import { authorise, type Caller } from '../../application/authenticate.ts'
 import type { Latchkey } from '../../application/latchkey.ts'
 import type { Patience } from '../../application/patience.ts'
-import type { Log } from '../../application/ports.ts'
-import { type Soon, whenThere } from '../../application/soon.ts'
+import type { Log } from '../../application/ports/log.ts'
+import { isLater, type Soon, whenThere } from '../../application/soon.ts'
 import { LatchkeyError, Unavailable } from '../../domain/errors.ts'
 import { sendFailure, sendSuccess } from './answer.ts'
+import type { AnswerFields } from './answer-text.ts'
 import { dropBody, readJson } from './body.ts'
-import { bearerToken } from './credentials.ts'
-import { type HttpError, Internal } from './errors.ts'
-import { ClientGone, type Exchange } from './exchange.ts'
+import { type AnyCaller, Context, type Input } from './context.ts'
+import { bearerToken, serviceToken } from './credentials.ts'
+import type { Route } from './declared-route.ts'
+import { type HttpError, hasStatus, Internal } from './errors.ts'
+import type { Exchange } from './exchange.ts'
 import { refusedByGate } from './gate.ts'
-import type { AnswerFields, Route } from './route.ts'
 import type { Router } from './router.ts'
+import { sendAnswer } from './send-answer.ts'
 import { validated } from './validation.ts'
-
-/** Who calls: a customer, a service, or nobody known. */
-type AnyCaller = Partial<Caller> & { readonly service?: string }
 
 const NOBODY: AnyCaller = {}
 
@@ -28,7 +26,7 @@ export function makeDispatch(router: Router, latchkey: Latchkey, log: Log): Disp
   return function dispatch(exchange) {
     try {
       const answering = answer(exchange)
-      if (answering instanceof Promise) answering.catch((error: unknown) => fail(exchange, error))
+      if (isLater(answering)) answering.catch((error: unknown) => fail(exchange, error))
     } catch (error) {
       fail(exchange, error)
     }
@@ -43,58 +41,62 @@ export function makeDispatch(router: Router, latchkey: Latchkey, log: Log): Disp
     const { route, params } = match
     exchange.route = route.path
     if (route.bodyLimitBytes !== null) exchange.bodyLimitBytes = route.bodyLimitBytes
+    if (route.deadlineMs !== null) endBy(exchange, route.deadlineMs)
 
     const patience = latchkey.patience()
-    return whenThere(admitted(route, request, patience), (caller) =>
-      whenThere(input(route, exchange, params), ({ body, query, params }) => {
-        const { customer, token, digest, service } = caller
-        const { requestId } = exchange
-        const { headers } = request
-        // Written out: spreading costs more than all other steps together.
-        const context = {
-          customer,
-          token,
-          digest,
-          service,
-          body,
-          query,
-          params,
-          requestId,
-          headers,
-          patience,
-        }
-        return whenThere(route.handle(context as never), (fields) =>
-          sendSuccess(exchange, route.status, fields),
-        )
+    return whenThere(admitted(route, exchange, patience), (caller) =>
+      whenThere(inputOf(route, exchange, params), (input) => {
+        const context = new Context(caller, input, exchange, patience, log)
+        return whenThere(route.handle(context as never), (fields) => sendAnswer(exchange, route, fields))
       }),
     )
   }
 
-  function admitted(route: Route, { headers }: IncomingMessage, patience: Patience): Soon<AnyCaller> {
+  function admitted(route: Route, exchange: Exchange, patience: Patience): Soon<AnyCaller> {
+    const { authorization } = exchange.request.headers
     switch (route.auth) {
       case 'customer':
-        return whenThere(latchkey.authenticate(bearerToken(headers.authorization), patience), (caller) => {
-          authorise(caller, route.abilities)
+        return whenThere(latchkey.authenticate(bearerToken(authorization), patience, exchange), (caller) => {
+          latchkey.authorise(caller, route.abilities, exchange)
           return caller
         })
       case 'service':
-        return { service: latchkey.verifyServiceToken(serviceToken(headers.authorization)) }
+        return { service: latchkey.verifyServiceToken(serviceToken(authorization), exchange) }
       case 'none':
         return NOBODY
     }
   }
 
-  function fail(exchange: Exchange, error: unknown): void {
-    if (error instanceof ClientGone) return
-    const told = error instanceof LatchkeyError ? error : new Internal(error)
-    if (told instanceof Internal || told instanceof Unavailable) logFailure(exchange, told)
-    sendFailure(exchange, told)
+  function endBy(exchange: Exchange, deadlineMs: number): void {
+    const timer = setTimeout(() => {
+      const late = new Unavailable({ cause: new Error(`No answer within ${deadlineMs} ms.`) })
+      fail(exchange, late)
+      exchange.cancel(late)
+    }, deadlineMs)
+    exchange.response.once('close', () => clearTimeout(timer))
   }
 
-  function logFailure({ requestId, request, route }: Exchange, error: HttpError | Unavailable): void {
+  function fail(exchange: Exchange, error: unknown): void {
+    // What is thrown because the request was called off says nothing new.
+    if (exchange.isCalledOff(error)) return
+    // One without a status is nothing that the table lets a caller be told.
+    const told = error instanceof LatchkeyError && hasStatus(error) ? error : new Internal(error)
+    if (told instanceof Internal || told instanceof Unavailable) logFailure(exchange, told)
+    try {
+      sendFailure(exchange, told)
+    } catch (cause) {
+      sendFailure(exchange, new Internal(cause))
+    }
+  }
+
+  function logFailure(
+    { requestId, traceId, request, route }: Exchange,
+    error: HttpError | Unavailable,
+  ): void {
     const cause = error.cause
     log[error instanceof Unavailable ? 'warn' : 'error']('request.failed', {
       request_id: requestId,
+      ...(traceId === null ? {} : { trace_id: traceId }),
       ...(request.method === undefined ? {} : { method: request.method }),
       ...(route === null ? {} : { route }),
       ...(cause instanceof Error ? described(cause) : {}),
@@ -113,20 +115,7 @@ function described(error: Error): { error: string; code?: string; stack?: string
   }
 }
 
-/** Null for whatever is no bearer token: a service route has one answer for all of them. */
-function serviceToken(authorization: string | undefined): string | null {
-  try {
-    return bearerToken(authorization)
-  } catch {
-    return null
-  }
-}
-
-function input(
-  route: Route,
-  exchange: Exchange,
-  params: Readonly<Record<string, string>>,
-): Soon<{ body: unknown; query: unknown; params: unknown }> {
+function inputOf(route: Route, exchange: Exchange, params: Readonly<Record<string, string>>): Soon<Input> {
   const read = route.body === null ? dropBody(exchange) : readJson(exchange)
   return whenThere(read, (body) => ({
     body: route.body === null ? undefined : validated(route.body, body, 'body'),

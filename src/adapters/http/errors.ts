@@ -1,19 +1,24 @@
-import { LatchkeyError, type Reason } from '../../domain/errors.ts'
+import { LatchkeyError, type Reason, Unavailable } from '../../domain/errors.ts'
 
 type HttpReason =
   | 'invalid_request'
   | 'invalid_json'
+  | 'same_origin_required'
   | 'not_found'
   | 'method_not_allowed'
   | 'request_timeout'
+  | 'conflict'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'expectation_failed'
   | 'headers_too_large'
   | 'internal'
 
+/** Every word by which a failure may be told from others. */
+export type FailureReason = Reason | HttpReason
+
 /** The status of each reason (RFC 9110, section 15); a reason without one does not compile. */
-export const STATUS_OF: Readonly<Record<Reason | HttpReason, number>> = {
+export const STATUS_OF: Readonly<Record<FailureReason, number>> = {
   invalid_request: 400,
   invalid_json: 400,
   missing_token: 401,
@@ -22,16 +27,24 @@ export const STATUS_OF: Readonly<Record<Reason | HttpReason, number>> = {
   invalid_service_token: 401,
   insufficient_scope: 403,
   login_token_required: 403,
+  same_origin_required: 403,
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
+  conflict: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
   expectation_failed: 417,
   validation_failed: 422,
+  too_many_requests: 429,
   headers_too_large: 431,
   internal: 500,
   unavailable: 503,
+}
+
+/** Whether the table has a status for the error's reason. */
+export function hasStatus({ reason }: LatchkeyError): boolean {
+  return Object.hasOwn(STATUS_OF, reason)
 }
 
 /** A failure of the exchange itself, before or beside the use cases. */
@@ -59,11 +72,19 @@ export class InvalidJson extends HttpError {
   }
 }
 
-/** No route has this path. */
+/** A page of another origin asks, or none, for what only the service's own page may do. */
+export class SameOriginRequired extends HttpError {
+  readonly reason = 'same_origin_required'
+  constructor() {
+    super('Only a page of this service may ask for this.')
+  }
+}
+
+/** No route has this path; or, from a handler, there is nothing of this name. */
 export class NotFound extends HttpError {
   readonly reason = 'not_found'
-  constructor() {
-    super('There is nothing at this path.')
+  constructor(sentence = 'There is nothing at this path.') {
+    super(sentence)
   }
 }
 
@@ -83,6 +104,14 @@ export class RequestTimeout extends HttpError {
   override readonly closes = true
   constructor() {
     super('The request took too long to arrive.')
+  }
+}
+
+/** From a handler: what is asked for does not go with what is there (RFC 9110, section 15.5.10). */
+export class Conflict extends HttpError {
+  readonly reason = 'conflict'
+  constructor(sentence = 'This does not go with what is there already.') {
+    super(sentence)
   }
 }
 
@@ -131,5 +160,17 @@ export class Internal extends HttpError {
   readonly reason = 'internal'
   constructor(cause: unknown) {
     super('Something went wrong on our side.', { cause })
+  }
+}
+
+/** What was looked at, and what was found. */
+export type Checks = Readonly<Record<string, string>>
+
+/** Requests would not be served; `checks` is null for those who may not know why. */
+export class NotReady extends Unavailable {
+  readonly checks: Checks | null
+  constructor(checks: Checks | null) {
+    super()
+    this.checks = checks
   }
 }

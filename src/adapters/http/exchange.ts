@@ -1,17 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AccessLog, Answered } from '../../application/ports.ts'
+import type { AccessLog, Answered } from '../../application/ports/access-log.ts'
+import type { Requester } from '../../application/requester.ts'
+import { addressOf } from './address.ts'
 import type { HttpError } from './errors.ts'
+import { traceIdOf } from './trace-context.ts'
+
+/** The span of an exchange, where requests are traced. */
+export interface ExchangeSpan {
+  readonly traceId: string
+  end(ended: Pick<Exchange, 'route' | 'status'>): void
+}
 
 /** One request with its answer, as the steps hand it on. */
-export class Exchange implements Answered {
+export class Exchange implements Answered, Requester {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly requestId: string
   /** Headers that every answer of this exchange carries, such as those of CORS. */
   readonly headers: readonly string[]
   readonly accessLog: AccessLog
-  readonly beganMs: number | null
+  readonly beganMs = performance.now()
   /** Bytes of body that are read: the route's limit once it is known. */
   bodyLimitBytes: number
   /** Waits with a `100 Continue` until the body is wanted (RFC 9110, section 10.1.1). */
@@ -24,6 +33,12 @@ export class Exchange implements Answered {
   malformedToken = false
   /** What the parser found wrong with the body, which may be before anybody reads it. */
   bodyFailure: HttpError | null = null
+  span: ExchangeSpan | null = null
+  private cancelled: Error | null = null
+  /** Made for those who ask: it costs more than all other steps of a request together. */
+  private cancelling: AbortController | null = null
+  private readonly trustedProxies: number
+  private knownAddress: string | null = null
   /** Rejects the body that is being read, or stops waiting for the rest of it; null when nobody does either. */
   rejectBody: ((error: HttpError) => void) | null = null
 
@@ -35,6 +50,7 @@ export class Exchange implements Answered {
       readonly bodyLimitBytes: number
       readonly headers: readonly string[]
       readonly accessLog: AccessLog
+      readonly trustedProxies: number
     },
   ) {
     this.request = request
@@ -44,11 +60,47 @@ export class Exchange implements Answered {
     this.bodyLimitBytes = options.bodyLimitBytes
     this.headers = options.headers
     this.accessLog = options.accessLog
-    this.beganMs = options.accessLog.everyAnswer ? performance.now() : null
+    this.trustedProxies = options.trustedProxies
+  }
+
+  get address(): string {
+    this.knownAddress ??= addressOf(this.request, this.trustedProxies)
+    return this.knownAddress
+  }
+
+  get signal(): AbortSignal {
+    if (this.cancelling === null) {
+      this.cancelling = new AbortController()
+      if (this.cancelled !== null) this.cancelling.abort(this.cancelled)
+    }
+    return this.cancelling.signal
+  }
+
+  /** Whether the error tells no more than that this request was called off: it was answered, or has nobody to answer. */
+  isCalledOff(error: unknown): boolean {
+    if (this.cancelled !== null && error === this.cancelled) return true
+    // That the client of another request went away is no answer to this one.
+    return error instanceof ClientGone && (this.cancelled !== null || this.request.socket.destroyed)
+  }
+
+  /** Nobody waits for the answer any more: work that was asked for can stop. */
+  cancel(reason: Error): void {
+    this.cancelled ??= reason
+    this.cancelling?.abort(this.cancelled)
+  }
+
+  /** Of the span where there is one, else what the caller sent (W3C Trace Context). */
+  get traceId(): string | null {
+    return this.span?.traceId ?? traceIdOf(this.request.headers.traceparent)
   }
 
   get method(): string | null {
     return this.request.method ?? null
+  }
+
+  /** Null for as long as nothing is answered. */
+  get status(): number | null {
+    return this.answered ? this.response.statusCode : null
   }
 
   /** The rest of the body will not come, or cannot be understood. */
@@ -75,6 +127,9 @@ export class Exchange implements Answered {
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
 }
+
+/** One for every request that ends: a stack for each would cost as much as all of the request. */
+export const CLIENT_GONE = new ClientGone()
 
 /** The caller's own id where it is fit for a log line, else a new one. */
 export function requestIdOf(presented: string | string[] | undefined): string {

@@ -9,7 +9,11 @@ const LINGER_BYTES = 32 * 1024 * 1024
  * put off until the client is done, within bounds: a socket closed over unread bytes is reset, and a reset takes
  * the answer from the client's hands (RFC 9112, section 9.6).
  */
-export function finish(exchange: Exchange, text: string | null, encoding: 'utf8' | 'latin1'): void {
+export function finish(
+  exchange: Exchange,
+  text: string | Uint8Array | null,
+  encoding: 'utf8' | 'latin1',
+): void {
   const { request, response, closes, bodyFailure } = exchange
   if (!exchange.isWhole && closes && !request.destroyed && bodyFailure === null) {
     linger(exchange, text)
@@ -20,7 +24,7 @@ export function finish(exchange: Exchange, text: string | null, encoding: 'utf8'
   if (!exchange.isWhole) request.resume()
 }
 
-function linger(exchange: Exchange, text: string | null): void {
+function linger(exchange: Exchange, text: string | Uint8Array | null): void {
   const { request, response } = exchange
   let dropped = 0
   const quiet = setTimeout(end, LINGER_QUIET_MS)

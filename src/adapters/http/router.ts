@@ -1,6 +1,6 @@
 import findMyWay, { type HTTPMethod } from 'find-my-way'
+import { type Route, RouteRefused } from './declared-route.ts'
 import { InvalidRequest, MethodNotAllowed, NotFound } from './errors.ts'
-import { type Route, RouteRefused } from './route.ts'
 
 /** What a request line leads to. `allow` is the value of the Allow header: every method but those answered 405. */
 export type Match =

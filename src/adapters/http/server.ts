@@ -1,20 +1,24 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Latchkey } from '../../application/latchkey.ts'
-import type { AccessLog, Log } from '../../application/ports.ts'
+import type { AccessLog } from '../../application/ports/access-log.ts'
+import type { Log } from '../../application/ports/log.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import { sendFailure } from './answer.ts'
-import { makeConnections } from './connections.ts'
+import { type Ended, makeConnections } from './connections.ts'
 import { makeCors } from './cors.ts'
+import type { Route } from './declared-route.ts'
 import { makeDispatch } from './dispatch.ts'
-import { Exchange } from './exchange.ts'
-import type { Route } from './route.ts'
+import { Exchange, type ExchangeSpan } from './exchange.ts'
 import { makeRouter } from './router.ts'
 
 const MAX_HEADER_BYTES = 16 * 1024
 const SWEEP_MS = 1000
 const LAST_WORDS_MS = 250
+/** A turn of the loop that does next to nothing, and how many are looked at for one. */
+const IDLE_TURN_MS = 0.1
+const MOST_TURNS = 1000
 
 /** How the server listens and what it bears. */
 export interface ServerSettings {
@@ -26,6 +30,18 @@ export interface ServerSettings {
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
   readonly corsOrigins: readonly string[]
+  /** Proxies in front whose entries of `X-Forwarded-For` are believed. */
+  readonly trustedProxies: number
+}
+
+/** Who wants to hear of what the server does. Called on the hot path, they neither throw nor wait. */
+export interface ServerHooks {
+  /** Called once for each exchange, when its answer is sent or its client has gone. */
+  readonly onEnded?: (ended: Ended) => void
+  /** Makes a span of each request; null where nobody traces. */
+  readonly tracing?: {
+    serve(request: IncomingMessage, serve: (span: ExchangeSpan) => void): void
+  } | null
 }
 
 /** A server that listens. */
@@ -33,6 +49,8 @@ export interface RunningServer {
   /** The address really bound, such as `http://127.0.0.1:3000`. */
   readonly url: string
   readonly draining: () => boolean
+  /** Requests whose answer is not all sent yet. */
+  readonly activeRequests: () => number
   /**
    * Ends it: for `delayMs` every request is still served, with `Connection: close`; then the listener closes and
    * requests in flight end; past `deadlineMs` more, those that are left get 503.
@@ -47,9 +65,10 @@ export async function startServer(
   log: Log,
   accessLog: AccessLog,
   settings: ServerSettings,
+  { onEnded = () => {}, tracing = null }: ServerHooks = {},
 ): Promise<RunningServer> {
   const dispatch = makeDispatch(makeRouter(routes), latchkey, log)
-  const connections = makeConnections(accessLog)
+  const connections = makeConnections(accessLog, onEnded)
   const cors = makeCors(settings.corsOrigins)
   let draining = false
 
@@ -74,24 +93,38 @@ export async function startServer(
   server.on('connect', (_request, socket) => connections.failed(socket as never, { code: 'CONNECT' }))
 
   await listen(server, settings)
-  return { url: urlOf(server.address() as AddressInfo), draining: () => draining, drain }
+  return {
+    url: urlOf(server.address() as AddressInfo),
+    draining: () => draining,
+    activeRequests: () => connections.open.size,
+    drain,
+  }
 
   function serve(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
-    const { bodyLimitBytes } = settings
+    const { bodyLimitBytes, trustedProxies } = settings
     const exchange = new Exchange(request, response, {
       awaitsContinue,
       bodyLimitBytes,
       headers: cors(request),
       accessLog,
+      trustedProxies,
     })
     exchange.closes = draining
-    if (connections.begin(exchange)) dispatch(exchange)
+    if (!connections.begin(exchange)) return
+    if (tracing === null) dispatch(exchange)
+    else {
+      tracing.serve(request, (span) => {
+        exchange.span = span
+        dispatch(exchange)
+      })
+    }
   }
 
   async function drain({ delayMs, deadlineMs }: { delayMs: number; deadlineMs: number }): Promise<void> {
     draining = true
-    for (const exchange of connections.open) exchange.closes = true
+    connections.closeBehindOpen()
     if (delayMs > 0) await sleep(delayMs)
+    await untilQueueIsEmpty()
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     server.closeIdleConnections()
     const timer = setTimeout(giveUp, deadlineMs)
@@ -105,6 +138,18 @@ export async function startServer(
   function giveUp(): void {
     for (const exchange of connections.open) sendFailure(exchange, new Unavailable())
     setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS)
+  }
+}
+
+/**
+ * Resolves just after the listener has taken in whoever waited for it. The system resets the others when it closes,
+ * and a balancer may have sent them a request that it must not repeat.
+ */
+async function untilQueueIsEmpty(): Promise<void> {
+  for (let turns = 0; turns < MOST_TURNS; turns++) {
+    const beganMs = performance.now()
+    await nextTurn()
+    if (performance.now() - beganMs < IDLE_TURN_MS) return
   }
 }
 

@@ -1,4 +1,4 @@
-import type { CustomerCredentials, Customers } from '../../application/ports.ts'
+import type { CustomerCredentials, Customers } from '../../application/ports/customers.ts'
 import { type Customer, foldedEmail } from '../../domain/customer.ts'
 import { type MemoryStore, revokeTokens } from './store.ts'
 
@@ -10,11 +10,13 @@ export function memoryCustomers(store: MemoryStore): Customers {
       return withEmail(email) ?? null
     },
 
-    async add({ customer, passwordHash }) {
-      if (withEmail(customer.email) !== undefined) return false
-      if (customers.has(customer.id)) throw new Error('A customer with this id exists.')
-      keep({ customer: { ...customer }, passwordHash })
-      return true
+    async add(credentials) {
+      return added(credentials)
+    },
+
+    async addMany(credentials) {
+      for (const { customer } of credentials) refuseOtherWithId(customer)
+      return credentials.map(added)
     },
 
     async list({ afterEmail, limit }) {
@@ -27,6 +29,13 @@ export function memoryCustomers(store: MemoryStore): Customers {
 
     async setPasswordHash(id, passwordHash, atMs) {
       return ending(id, atMs, ({ customer }) => ({ customer, passwordHash }))
+    },
+
+    async rehash(id, from, to) {
+      const found = customers.get(id)
+      if (found?.passwordHash !== from) return false
+      keep({ ...found, passwordHash: to })
+      return true
     },
 
     async disable(id, atMs) {
@@ -54,6 +63,18 @@ export function memoryCustomers(store: MemoryStore): Customers {
     return [...customers.values()].find(({ customer }) => foldedEmail(customer.email) === folded)
   }
 
+  function added({ customer, passwordHash }: CustomerCredentials): boolean {
+    if (withEmail(customer.email) !== undefined) return false
+    refuseOtherWithId(customer)
+    keep({ customer: { ...customer }, passwordHash })
+    return true
+  }
+
+  function refuseOtherWithId({ id, email }: Customer): void {
+    if (customers.has(id) && withEmail(email) === undefined)
+      throw new Error('A customer with this id exists.')
+  }
+
   function keep({ customer, passwordHash }: CustomerCredentials): void {
     const frozen: Customer = Object.freeze(customer)
     customers.set(customer.id, Object.freeze({ customer: frozen, passwordHash }))
@@ -71,7 +92,7 @@ export function memoryCustomers(store: MemoryStore): Customers {
   }
 }
 
-// As a database in UTF-8 sorts by the collation "C"; a comparison of strings would go by UTF-16.
-function byteOrder(a: string, b: string): number {
+/** The order of two e-mails, folded, as a database in UTF-8 sorts by the collation "C"; strings go by UTF-16. */
+export function byteOrder(a: string, b: string): number {
   return Buffer.compare(Buffer.from(foldedEmail(a)), Buffer.from(foldedEmail(b)))
 }

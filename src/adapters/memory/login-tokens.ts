@@ -1,5 +1,6 @@
-import type { LoginTokens } from '../../application/ports.ts'
+import type { LoginTokens, TokenPage } from '../../application/ports/login-tokens.ts'
 import { type Digest, LOGIN_TOKEN_NAME, type LoginToken, tokenState } from '../../domain/login-token.ts'
+import { byteOrder } from './customers.ts'
 import { type MemoryStore, revokeTokens } from './store.ts'
 
 /** Tokens in a store of this process; what is stored is gone when the process ends. */
@@ -9,11 +10,29 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
     async findByDigest(digest) {
       const token = tokens.get(digest)
       const owner = token && customers.get(token.customerId)
-      return token && owner ? Object.freeze({ token, customer: owner.customer }) : null
+      if (token === undefined || owner === undefined) return null
+      return Object.freeze({
+        token: Object.freeze({ ...token, lastUsedAtMs: null }),
+        customer: owner.customer,
+      })
     },
 
     async listOf(customerId) {
       return [...tokens.values()].filter((token) => token.customerId === customerId).sort(newestFirst)
+    },
+
+    async list({ after, limit }) {
+      const from: Place | null = after === null ? null : JSON.parse(after)
+      const rest = [...tokens.values()]
+        .map((token) => ({ token, ownerEmail: emailOf(token) }))
+        .filter((listed) => from === null || byOwner(placeOf(listed), from) > 0)
+        .toSorted((a, b) => byOwner(placeOf(a), placeOf(b)))
+      const page = rest.slice(0, limit)
+      const last = page.at(-1)
+      return {
+        tokens: page,
+        end: last === undefined || rest.length <= limit ? null : JSON.stringify(placeOf(last)),
+      }
     },
 
     async replace({ token, digest, verifiedHash }) {
@@ -42,6 +61,46 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
         revokeTokens(store, (token) => token.id === id && tokenState(token, atMs) === 'active', atMs) === 1
       )
     },
+
+    async revokeOf(customerId, { name, id }, atMs) {
+      return revokeTokens(
+        store,
+        (token) =>
+          token.customerId === customerId &&
+          (name === undefined || token.name === name) &&
+          (id === undefined || token.id === id),
+        atMs,
+      )
+    },
+
+    async revokeIssuedBefore(beforeMs, atMs) {
+      return revokeTokens(store, ({ createdAtMs }) => createdAtMs < beforeMs, atMs)
+    },
+
+    async touch(uses) {
+      const usedAtMs = new Map<string, number>()
+      for (const { id, atMs } of uses) usedAtMs.set(id, Math.max(atMs, usedAtMs.get(id) ?? atMs))
+      for (const [digest, token] of tokens) {
+        const atMs = usedAtMs.get(token.id)
+        if (atMs !== undefined && atMs > (token.lastUsedAtMs ?? -Infinity))
+          tokens.set(digest, Object.freeze({ ...token, lastUsedAtMs: atMs }))
+      }
+      return []
+    },
+
+    async prune(endedBeforeMs, limit) {
+      const ended = [...tokens]
+        .filter(([, { revokedAtMs, expiresAtMs }]) =>
+          [revokedAtMs, expiresAtMs].some((atMs) => atMs !== null && atMs < endedBeforeMs),
+        )
+        .slice(0, limit)
+      for (const [digest] of ended) tokens.delete(digest)
+      return ended.length
+    },
+  }
+
+  function emailOf({ customerId }: LoginToken): string {
+    return customers.get(customerId)?.customer.email ?? ''
   }
 
   function refuseTaken({ id }: LoginToken, digest: Digest): void {
@@ -54,6 +113,19 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
   }
 }
 
-function newestFirst(a: LoginToken, b: LoginToken): number {
+/** Where a token stands in the list of all, whether or not it is still there. */
+interface Place extends Pick<LoginToken, 'id' | 'createdAtMs'> {
+  readonly ownerEmail: string
+}
+
+function placeOf({ token: { id, createdAtMs }, ownerEmail }: TokenPage['tokens'][number]): Place {
+  return { ownerEmail, createdAtMs, id }
+}
+
+function byOwner(a: Place, b: Place): number {
+  return byteOrder(a.ownerEmail, b.ownerEmail) || newestFirst(a, b)
+}
+
+function newestFirst(a: Omit<Place, 'ownerEmail'>, b: Omit<Place, 'ownerEmail'>): number {
   return b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1)
 }

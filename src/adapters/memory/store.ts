@@ -1,4 +1,4 @@
-import type { CustomerCredentials } from '../../application/ports.ts'
+import type { CustomerCredentials } from '../../application/ports/customers.ts'
 import type { Digest, LoginToken } from '../../domain/login-token.ts'
 
 /** What the in-memory adapters share, as the tables of a database are shared: each call is one step, so atomic. */

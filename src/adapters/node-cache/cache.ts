@@ -1,12 +1,24 @@
 import NodeCache from 'node-cache'
-import type { Cache } from '../../application/ports.ts'
+import type { Cache } from '../../application/ports/cache.ts'
 
 const SWEEP_MS = 1000
 /** So many entries are dropped in less than a millisecond; then others have their turn. */
 const SLICE = 200
 
+/** A cache that tells how many entries it has. */
+export interface CountedCache<Value> extends Cache<Value> {
+  size(): number
+}
+
 /** A cache of at most `maxEntries`; when it is full the entry that came first makes room. */
-export function nodeCache<Value>({ maxEntries }: { readonly maxEntries: number }): Cache<Value> {
+export function nodeCache<Value>({
+  maxEntries,
+  onEvicted = () => {},
+}: {
+  readonly maxEntries: number
+  /** Told of each entry that makes room for another. */
+  readonly onEvicted?: (() => void) | undefined
+}): CountedCache<Value> {
   // Its own limit throws, and its own sweep stops the loop for as long as it has keys.
   const entries = new NodeCache({ useClones: false, checkperiod: 0 })
   const order = new Set<string>()
@@ -24,7 +36,10 @@ export function nodeCache<Value>({ maxEntries }: { readonly maxEntries: number }
       // The library counts in seconds, and takes 0 and NaN for ever.
       const ttlSeconds = ttlMs / 1000
       if (!(ttlSeconds > 0)) return
-      if (order.size >= maxEntries) entries.del(first(order))
+      if (order.size >= maxEntries) {
+        entries.del(first(order))
+        onEvicted()
+      }
       entries.set(key, value, ttlSeconds)
       order.add(key)
       if (!isSweeping) sweepLater()
@@ -39,6 +54,7 @@ export function nodeCache<Value>({ maxEntries }: { readonly maxEntries: number }
     onRemoved(listener) {
       removed = listener
     },
+    size: () => order.size,
   }
 
   /** What nobody asks for any more has to go, too: the oldest first, up to one that is still good. */

@@ -1,4 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
+import { ordersToWorkers } from './orders.ts'
+import { type Questions, questions } from './questions.ts'
 
 /** Something that an operator may want to read in the log. */
 export interface WorkersEvent {
@@ -8,6 +10,10 @@ export interface WorkersEvent {
 
 /** Processes that serve one address together. */
 export interface Workers {
+  /** Tells each something that can be sent; resolves when every one of them has obeyed, or ended. */
+  tell(order: object): Promise<void>
+  /** Asks each that serves; answers what their answers come to together. */
+  ask(question: string): Promise<unknown>
   /** Asks each to drain and end, for the reason that it is given; resolves when all have. */
   stop(reason: string): Promise<void>
   /** Ends them at once. */
@@ -26,9 +32,6 @@ const LONGEST_PAUSE_MS = 5000
 /** A worker that lasted for less may end again as soon. */
 const PROVEN_MS = 10_000
 
-/** Whether this process is one of the workers. */
-export const isWorker = cluster.isWorker
-
 /**
  * Starts as many workers, which run this same program with `env` besides, and replaces each that ends by itself.
  * Resolves when all of them listen; rejects when one ends before, with all others ended.
@@ -37,41 +40,64 @@ export async function startWorkers({
   count,
   env,
   onEvent,
+  together,
 }: {
   readonly count: number
   readonly env: Readonly<Record<string, string>>
   readonly onEvent: (event: WorkersEvent) => void
+  /** Puts answers to one question together, by the workers' numbers; undefined is of one that gave none in time. */
+  readonly together: (answers: ReadonlyMap<number, unknown>) => Promise<unknown>
 }): Promise<Workers> {
   const workers = new Set<Worker>()
-  const serving = new Set<Worker>()
+  const serving = new Map<Worker, Questions>()
+  const asked = new Map<string, Promise<unknown>>()
   const pauses = new Set<NodeJS.Timeout>()
+  const orders = ordersToWorkers()
   let isStopping = false
   let failures = 0
   let whenAllEnded = () => {}
 
-  const starting = Array.from({ length: count }, start)
   try {
-    await Promise.all(starting.map((worker) => listening(worker)))
+    const first = () => new Promise<unknown>((resolve, reject) => start(resolve, reject))
+    await Promise.all(Array.from({ length: count }, first))
   } catch (error) {
     isStopping = true
     kill()
     await allEnded()
     throw error
   }
-  for (const worker of workers) replaceWhenItEnds(worker, performance.now())
 
   return {
     kill,
+    // Also those that only start: they may have read what was so before.
+    tell: (order) => orders.tell(workers, order),
+    ask,
     stop(reason) {
       isStopping = true
       for (const pause of pauses) clearTimeout(pause)
       for (const worker of workers) {
-        if (serving.has(worker)) ask(worker, reason)
+        if (serving.has(worker)) end(worker, reason)
         // It serves nobody yet, and may not hear what it is asked.
         else worker.process.kill('SIGKILL')
       }
       return allEnded()
     },
+  }
+
+  /** Whoever asks while the same is being asked gets that answer. */
+  function ask(question: string): Promise<unknown> {
+    const asking = asked.get(question) ?? askAll(question).finally(() => asked.delete(question))
+    asked.set(question, asking)
+    return asking
+  }
+
+  async function askAll(question: string): Promise<unknown> {
+    const answers = await Promise.all(
+      [...serving].map(
+        async ([{ id }, talk]) => [id, await talk.ask(question).catch(() => undefined)] as const,
+      ),
+    )
+    return together(new Map(answers))
   }
 
   function allEnded(): Promise<void> {
@@ -81,34 +107,57 @@ export async function startWorkers({
     })
   }
 
-  function start(): Worker {
+  /** Starts one, and looks after it for good: one that has served is replaced, whenever it ends. */
+  function start(served: (pid?: number) => void, failed: (error: WorkerEnded) => void): void {
     const worker = cluster.fork(env)
+    const { pid } = worker.process
+    const beganMs = performance.now()
     workers.add(worker)
-    worker.once('listening', () => serving.add(worker))
-    worker.once('exit', () => {
-      workers.delete(worker)
-      serving.delete(worker)
-      if (workers.size === 0) whenAllEnded()
+    // Of one that has just ended nobody hears it.
+    const talk = questions((message) => worker.send(message, () => {}), ask)
+    worker.once('listening', () => {
+      serving.set(worker, talk)
+      served(pid)
     })
-    return worker
+    worker.on('message', (message) => {
+      orders.heard(worker, message)
+      talk.heard(message)
+    })
+    worker.once('exit', (code, signal) => ended(signal ?? `exit code ${code}`))
+    // Such as one that the system would not start, which then has no exit; a message that was lost tells nothing.
+    worker.on('error', ({ message }) => {
+      if (pid === undefined) ended(message)
+    })
+
+    function ended(cause: string): void {
+      workers.delete(worker)
+      orders.gone(worker)
+      const hasServed = serving.delete(worker)
+      if (workers.size === 0) whenAllEnded()
+      if (isStopping) return
+      if (!hasServed) {
+        failed(new WorkerEnded(`A worker ended before it served: ${cause}.`))
+        return
+      }
+      failures = performance.now() - beganMs < PROVEN_MS ? failures + 1 : 0
+      replace(`Process ${pid} ended: ${cause}.`)
+    }
   }
 
-  function replaceWhenItEnds(worker: Worker, beganMs: number): void {
-    worker.once('exit', (code, signal) => {
-      if (isStopping) return
-      onEvent({ kind: 'ended', detail: `Process ${worker.process.pid} ended: ${causeOf(code, signal)}.` })
-      failures = performance.now() - beganMs < PROVEN_MS ? failures + 1 : 0
-      const pauseMs = failures === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** failures)
-      const pause = setTimeout(() => {
-        pauses.delete(pause)
-        const next = start()
-        replaceWhenItEnds(next, performance.now())
-        next.once('listening', () =>
-          onEvent({ kind: 'started', detail: `Process ${next.process.pid} serves in its place.` }),
-        )
-      }, pauseMs)
-      pauses.add(pause)
-    })
+  function replace(ended: string): void {
+    onEvent({ kind: 'ended', detail: ended })
+    const pauseMs = failures === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** failures)
+    const pause = setTimeout(() => {
+      pauses.delete(pause)
+      start(
+        (pid) => onEvent({ kind: 'started', detail: `Process ${pid} serves in its place.` }),
+        ({ message }) => {
+          failures += 1
+          replace(message)
+        },
+      )
+    }, pauseMs)
+    pauses.add(pause)
   }
 
   function kill(): void {
@@ -116,40 +165,7 @@ export async function startWorkers({
   }
 }
 
-/**
- * Resolves with the reason why this worker is to drain and end, the first one that comes. One whose primary is gone is
- * ended at once, by node.
- */
-export function endOfWorker(): Promise<string> {
-  return new Promise((resolve) => {
-    process.on('message', (message) => {
-      if (isStop(message)) resolve(message.stop)
-    })
-    // Whoever manages services may send it to each process, beside what the primary asks.
-    process.on('SIGTERM', () => resolve('SIGTERM'))
-    // A terminal sends these to all processes; what they mean is the primary's to say.
-    process.on('SIGINT', () => {}).on('SIGHUP', () => {})
-  })
-}
-
-function listening(worker: Worker): Promise<void> {
-  return new Promise((resolve, reject) => {
-    worker.once('listening', () => resolve())
-    worker.once('exit', (code, signal) =>
-      reject(new WorkerEnded(`A worker ended before it served: ${causeOf(code, signal)}.`)),
-    )
-  })
-}
-
-function causeOf(code: number, signal: string | null): string {
-  return signal ?? `exit code ${code}`
-}
-
-function ask(worker: Worker, reason: string): void {
+function end(worker: Worker, reason: string): void {
   // Of one that has just ended nobody hears it.
   worker.send({ stop: reason }, () => {})
-}
-
-function isStop(message: unknown): message is { readonly stop: string } {
-  return typeof message === 'object' && message !== null && 'stop' in message
 }

@@ -1,11 +1,20 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { ServiceSecrets } from '../../application/ports.ts'
+import type { ServiceSecrets } from '../../application/ports/secrets.ts'
 import type { ServiceToken } from '../../domain/service-token.ts'
 
+/** Service tokens that can be exchanged while requests come. */
+export interface RotatingServiceSecrets extends ServiceSecrets {
+  /** Takes these in place of all that were configured, between two requests. */
+  rotate(tokens: readonly ServiceToken[]): void
+}
+
 /** Compares with every configured service token in constant time, hashed to one length first. */
-export function serviceSecrets(tokens: readonly ServiceToken[]): ServiceSecrets {
-  const configured = tokens.map(({ name, secret }) => ({ name, digest: sha256(secret) }))
+export function serviceSecrets(tokens: readonly ServiceToken[]): RotatingServiceSecrets {
+  let configured = digested(tokens)
   return {
+    rotate(others) {
+      configured = digested(others)
+    },
     nameOf(presented) {
       const digest = sha256(presented)
       let match: string | null = null
@@ -20,6 +29,10 @@ export function serviceSecrets(tokens: readonly ServiceToken[]): ServiceSecrets 
 /** A new secret for a service token: 256 random bits in base64url. */
 export function newServiceSecret(): string {
   return randomBytes(32).toString('base64url')
+}
+
+function digested(tokens: readonly ServiceToken[]): readonly { name: string; digest: Buffer }[] {
+  return tokens.map(({ name, secret }) => ({ name, digest: sha256(secret) }))
 }
 
 function sha256(text: string): Buffer {

@@ -1,8 +1,14 @@
-import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino'
+import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
 import pretty from 'pino-pretty'
-import type { Log } from '../../application/ports.ts'
+import type { Log } from '../../application/ports/log.ts'
+import { lastingLines } from './lasting-lines.ts'
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+
+/** A log whose level can be changed. */
+export interface LeveledLog extends Log {
+  setLevel(level: LogLevel): void
+}
 
 /** One JSON line an event on the given stream, standard output by default; readable lines on a terminal. */
 export function pinoLog({
@@ -11,7 +17,7 @@ export function pinoLog({
 }: {
   level: LogLevel
   stream?: DestinationStream
-}): Log {
+}): LeveledLog {
   const logger = pino(
     {
       level,
@@ -27,20 +33,50 @@ export function pinoLog({
     info: (event, fields = {}) => logger.info(fields, event),
     warn: (event, fields = {}) => logger.warn(fields, event),
     error: (event, fields = {}) => logger.error(fields, event),
+    setLevel(next) {
+      logger.level = next
+    },
   }
 }
 
-// JSON leaves these as they are: some readers end a line at them, and terminals obey them.
-function escaped(line: string): string {
+/**
+ * A line of JSON in which every character is printable. JSON leaves these as they are: some readers end a line at them,
+ * and terminals obey them.
+ */
+export function escaped(line: string): string {
   return line.replace(
     /[\u007f-\u009f\u2028\u2029\p{Surrogate}]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }
 
-// Synchronous: lines that wait in a buffer are lost with the process.
 function standardOutput(): DestinationStream {
-  return process.stdout.isTTY ? readable() : destination({ fd: 1, sync: true })
+  return process.stdout.isTTY ? readable() : tolerantLines(process.stdout.fd)
+}
+
+/**
+ * Lines that the operating system has before anything else is done: those that wait in a buffer are lost with the process.
+ * Where their reader hangs they are dropped, and counted in the next one that it takes: nobody waits for a log.
+ */
+function tolerantLines(fd: number): DestinationStream {
+  const lines = lastingLines(fd)
+  let lost = 0
+  return {
+    write(line) {
+      try {
+        if (lost > 0) lines.write(lostLine(lost))
+        lost = 0
+        lines.write(line)
+      } catch {
+        lost++
+      }
+    },
+  }
+}
+
+function lostLine(count: number): string {
+  const time = new Date().toISOString()
+  return `${JSON.stringify({ level: 'warn', time, count, event: 'log.lost' })}\n`
 }
 
 /** Shows JSON lines on a terminal as people read them. */

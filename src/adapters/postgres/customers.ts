@@ -1,4 +1,4 @@
-import type { Customers } from '../../application/ports.ts'
+import type { Customers } from '../../application/ports/customers.ts'
 import type { DatabasePool } from './pool.ts'
 import { CUSTOMER_COLUMNS, credentialsOf, customerOf, dateOf } from './rows.ts'
 import type { Session, Statement } from './session.ts'
@@ -18,6 +18,19 @@ const ADD = {
         on conflict (lower(email collate "C")) do nothing`,
 }
 
+// In one order, whoever sends it: imports that run at once wait for each other, and never in a circle.
+const ADD_MANY = {
+  name: 'add_customers',
+  text: `
+    insert into customers (id, email, name, password_hash, created_at, disabled_at)
+    select id, email, name, password_hash, created_at, disabled_at
+      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[])
+           with ordinality as new (id, email, name, password_hash, created_at, disabled_at, place)
+     order by lower(email collate "C"), place
+        on conflict (lower(email collate "C")) do nothing
+    returning id`,
+}
+
 const LIST = {
   name: 'list_customers',
   text: `
@@ -30,6 +43,11 @@ const LIST = {
 const SET_PASSWORD_HASH = {
   name: 'set_password_hash',
   text: 'update customers set password_hash = $2, updated_at = now() where id = $1',
+}
+
+const REHASH = {
+  name: 'rehash_password',
+  text: 'update customers set password_hash = $3, updated_at = now() where id = $1 and password_hash = $2',
 }
 
 const DISABLE = {
@@ -61,6 +79,21 @@ export function postgresCustomers(pool: DatabasePool): Customers {
     add: ({ customer: { id, email, name, createdAtMs, disabledAtMs }, passwordHash }, waitMs) =>
       changesOne(ADD, [id, email, name, passwordHash, dateOf(createdAtMs), dateOf(disabledAtMs)], waitMs),
 
+    addMany: (credentials, waitMs) =>
+      pool.run(waitMs, async (session) => {
+        const customers = credentials.map(({ customer }) => customer)
+        const { rows } = await session.query(ADD_MANY, [
+          customers.map(({ id }) => id),
+          customers.map(({ email }) => email),
+          customers.map(({ name }) => name),
+          credentials.map(({ passwordHash }) => passwordHash),
+          customers.map(({ createdAtMs }) => dateOf(createdAtMs)),
+          customers.map(({ disabledAtMs }) => dateOf(disabledAtMs)),
+        ])
+        const stored = new Set(rows.map(({ id }) => id))
+        return customers.map(({ id }) => stored.has(id))
+      }),
+
     list: ({ afterEmail, limit }, waitMs) =>
       pool.run(waitMs, async (session) => {
         const { rows } = await session.query(LIST, [afterEmail, limit])
@@ -69,6 +102,8 @@ export function postgresCustomers(pool: DatabasePool): Customers {
 
     setPasswordHash: (id, passwordHash, atMs, waitMs) =>
       pool.run(waitMs, (session) => ending(session, SET_PASSWORD_HASH, id, passwordHash, atMs)),
+
+    rehash: (id, from, to, waitMs) => changesOne(REHASH, [id, from, to], waitMs),
 
     disable: (id, atMs, waitMs) =>
       pool.run(waitMs, (session) => ending(session, DISABLE, id, dateOf(atMs), atMs)),

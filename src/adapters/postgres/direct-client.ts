@@ -5,12 +5,20 @@ import { PromptClient } from './prompt-client.ts'
 
 const CONNECT_MS = 5000
 
-/** Lends a connection outside the pool, and ends it afterwards; throws `DatabaseUnreachable` in one line. */
-export async function withDirectClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+/**
+ * Lends a connection outside the pool, and ends it afterwards; throws `DatabaseUnreachable` in one line. A query waits
+ * for `queryMs` milliseconds, without it for ever.
+ */
+export async function withDirectClient<T>(
+  url: string,
+  work: (client: Client) => Promise<T>,
+  queryMs?: number,
+): Promise<T> {
   const client = new PromptClient({
     connectionString: driverUrl(url),
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
+    ...(queryMs === undefined ? {} : { query_timeout: queryMs }),
     application_name: 'latchkey',
   })
   // The query that was running rejects as well: the listener only keeps the process alive.

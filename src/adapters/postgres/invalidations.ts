@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
-import type { Clock, Invalidation, Invalidations } from '../../application/ports.ts'
-import { timerAlarm } from './announcing/alarm.ts'
+import type { Clock } from '../../application/ports/clock.ts'
+import type { Invalidation, Invalidations } from '../../application/ports/invalidations.ts'
 import { BEAT_MS, protocolInstance } from './announcing/instance.ts'
 import { lastingClient } from './announcing/lasting-client.ts'
 import { LEASE_MS } from './announcing/lease.ts'
@@ -19,6 +19,8 @@ export interface PostgresInvalidationsOptions {
   readonly strict: boolean
   readonly clock: Clock
   readonly onEvent: (event: InvalidationsEvent) => void
+  /** Hears how long each heartbeat took from its sending to its return, in milliseconds. */
+  readonly onLag?: ((lagMs: number) => void) | undefined
 }
 
 /** Something that an operator may want to read in the log. */
@@ -46,6 +48,7 @@ export function postgresInvalidations({
   strict,
   clock,
   onEvent,
+  onLag,
 }: PostgresInvalidationsOptions): PostgresInvalidations {
   const subscribers: ((invalidation: Invalidation) => void)[] = []
   let heardMs = Infinity
@@ -63,11 +66,11 @@ export function postgresInvalidations({
   const instance = protocolInstance({
     name: randomUUID(),
     clock,
-    alarm: timerAlarm(clock),
     send: voice.say,
     obey,
     warn: () =>
       onEvent({ kind: 'not_understood', detail: 'A notification of an unknown version was received.' }),
+    onReturn: onLag,
   })
   const link = lastingClient({
     url: directUrl,

@@ -1,9 +1,18 @@
-import type { LoginTokens } from '../../application/ports.ts'
+import type { LoginTokens } from '../../application/ports/login-tokens.ts'
 import type { LoginToken, OwnedToken } from '../../domain/login-token.ts'
 import { gathered } from './gathered.ts'
 import type { DatabasePool } from './pool.ts'
-import { bytesOf, CUSTOMER_COLUMNS, customerOf, dateOf, LOGIN_TOKEN_COLUMNS, loginTokenOf } from './rows.ts'
+import {
+  bytesOf,
+  CUSTOMER_COLUMNS,
+  customerOf,
+  dateOf,
+  LISTED_TOKEN_COLUMNS,
+  LOGIN_TOKEN_COLUMNS,
+  loginTokenOf,
+} from './rows.ts'
 import type { Row } from './session.ts'
+import { listTokens, prune, revokeIssuedBefore, revokeOf, touch } from './upkeep.ts'
 
 /** So many that the server's work on one statement overlaps with this process's on the next. */
 const MOST_DIGESTS = 32
@@ -20,7 +29,7 @@ const FIND_BY_DIGESTS = {
 const LIST_OF = {
   name: 'list_tokens_of_customer',
   text: `
-    select ${LOGIN_TOKEN_COLUMNS} from login_tokens
+    select ${LISTED_TOKEN_COLUMNS} from login_tokens
      where customer_id = $1
      order by created_at desc, id desc`,
 }
@@ -97,6 +106,19 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
 
     revoke: ({ id }, atMs, waitMs) =>
       pool.run(waitMs, async (session) => (await session.query(REVOKE, [id, dateOf(atMs)])).count === 1),
+
+    list: (page, waitMs) => pool.run(waitMs, (session) => listTokens(session, page)),
+
+    revokeOf: (customerId, chosen, atMs, waitMs) =>
+      pool.run(waitMs, (session) => revokeOf(session, customerId, chosen, atMs)),
+
+    revokeIssuedBefore: (beforeMs, atMs, waitMs) =>
+      revokeIssuedBefore((step) => pool.run(waitMs, step), beforeMs, atMs),
+
+    touch: (uses, waitMs) => pool.run(waitMs, (session) => touch(session, uses)),
+
+    prune: (endedBeforeMs, limit, waitMs) =>
+      pool.run(waitMs, (session) => prune(session, endedBeforeMs, limit)),
   }
 }
 

@@ -1,8 +1,9 @@
 import { Pool, type PoolClient } from 'pg'
 import { Unavailable } from '../../domain/errors.ts'
+import { type Health, sessionOn } from './client-session.ts'
 import { driverUrl } from './driver-url.ts'
 import { PromptClient } from './prompt-client.ts'
-import { type Health, type Session, sessionOn } from './session.ts'
+import type { Session } from './session.ts'
 import { judge } from './sql-state.ts'
 
 /** Something that an operator may want to read in the log. */
@@ -28,6 +29,13 @@ export interface DatabasePool {
   run<T>(waitMs: number, work: (session: Session) => Promise<T>): Promise<T>
   /** Connections open or being opened. */
   size(): number
+  /** The connections now, and the requests that wait for one. */
+  connections(): {
+    readonly used: number
+    readonly idle: number
+    readonly max: number
+    readonly pending: number
+  }
   /** Closes the connections once the work that holds them is done. */
   close(): Promise<void>
 }
@@ -68,7 +76,17 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
   let era = 0
   const eraOf = new WeakMap<PoolClient, number>()
 
-  return { run, size: () => pool.totalCount, close: () => pool.end() }
+  return {
+    run,
+    size: () => pool.totalCount,
+    connections: () => ({
+      used: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      max,
+      pending: pool.waitingCount,
+    }),
+    close: () => pool.end(),
+  }
 
   async function run<T>(waitMs: number, work: (session: Session) => Promise<T>): Promise<T> {
     let isOver = false

@@ -3,8 +3,8 @@ import type { DatabasePool } from './pool.ts'
 
 /** Whether requests can be served from the database now. */
 export interface Readiness {
-  /** True when the database answers within `waitMs` and has every migration that this code needs; never throws. */
-  ready(waitMs: number): Promise<boolean>
+  /** Whether the database answers within `waitMs`, and has every migration that this code needs; never throws. */
+  look(waitMs: number): Promise<{ readonly reachable: boolean; readonly current: boolean }>
 }
 
 /**
@@ -16,14 +16,14 @@ export function postgresReadiness(pool: DatabasePool): Readiness {
   // Only to be awaited in `ready`, where a failure is an answer.
   needed.catch(() => {})
   return {
-    async ready(waitMs) {
+    async look(waitMs) {
       try {
         const names = await needed
         const { rows } = await pool.run(waitMs, (session) => session.query(APPLIED_MIGRATIONS, []))
         const applied = new Set(rows.map(({ name }) => name))
-        return names.every((name) => applied.has(name))
+        return { reachable: true, current: names.every((name) => applied.has(name)) }
       } catch {
-        return false
+        return { reachable: false, current: false }
       }
     },
   }

@@ -1,4 +1,4 @@
-import type { CustomerCredentials } from '../../application/ports.ts'
+import type { CustomerCredentials } from '../../application/ports/customers.ts'
 import type { Customer } from '../../domain/customer.ts'
 import { LOGIN_TOKEN_ABILITIES, LOGIN_TOKEN_NAME, type LoginToken } from '../../domain/login-token.ts'
 import type { Row } from './session.ts'
@@ -13,6 +13,9 @@ export const LOGIN_TOKEN_COLUMNS = `
   login_tokens.id as token_id, login_tokens.customer_id, login_tokens.name as token_name, login_tokens.abilities,
   ${epochMs('login_tokens.created_at')} as token_created_at, ${epochMs('login_tokens.expires_at')} as expires_at,
   ${epochMs('login_tokens.revoked_at')} as revoked_at`
+
+/** The columns of a token as lists tell it. */
+export const LISTED_TOKEN_COLUMNS = `${LOGIN_TOKEN_COLUMNS}, ${epochMs('login_tokens.last_used_at')} as last_used_at`
 
 /** A time as a number: the driver would make a Date of it, which costs more than the rest of the row. */
 function epochMs(column: string): string {
@@ -45,6 +48,7 @@ export function loginTokenOf(row: Row): LoginToken {
     createdAtMs: timeMs(row.token_created_at),
     expiresAtMs: expiryMs(row.expires_at),
     revokedAtMs: optionalTimeMs(row.revoked_at),
+    lastUsedAtMs: optionalTimeMs(row.last_used_at ?? null),
   })
 }
 

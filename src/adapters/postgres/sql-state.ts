@@ -41,3 +41,11 @@ export function judge(error: unknown): Verdict {
 export function isReadOnly(error: unknown): boolean {
   return sqlStateOf(error) === '25006'
 }
+
+/**
+ * Whether a notice tells that the commit is done on the primary and may be missing on its synchronous standby: somebody
+ * cancelled the wait. The server reports success; a failover may undo it. Known by its origin, which is not translated.
+ */
+export function isUnreplicated(notice: object): boolean {
+  return 'routine' in notice && notice.routine === 'SyncRepWaitForLSN'
+}

@@ -1,7 +1,19 @@
-import type { Clock } from '../../application/ports.ts'
+import type { Clock } from '../../application/ports/clock.ts'
 
 /** The clocks of the machine. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
+  after(ms, call) {
+    const atMs = performance.now() + ms
+    let timer = setTimeout(wake, ms)
+    return () => clearTimeout(timer)
+
+    // Timers of the process may fire a little early.
+    function wake(): void {
+      const leftMs = atMs - performance.now()
+      if (leftMs > 0) timer = setTimeout(wake, leftMs)
+      else call()
+    }
+  },
 }

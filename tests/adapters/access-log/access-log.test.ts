@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AccessLogMode, accessLog } from '../../../src/adapters/access-log/access-log.ts'
-import type { Answered } from '../../../src/application/ports.ts'
+import type { Answered } from '../../../src/application/ports/access-log.ts'
 
 const NOON = Date.parse('2030-01-02T12:00:00.000Z')
 
@@ -12,7 +12,7 @@ function recorded(mode: AccessLogMode) {
   const log = accessLog({
     mode,
     lines: { write: (line) => void texts.push(line), close() {} },
-    clock: { nowMs: () => time.wallMs, monotonicMs: () => time.monotonicMs },
+    clock: { nowMs: () => time.wallMs, monotonicMs: () => time.monotonicMs, after: () => () => {} },
   })
   return { log, texts, time, lines: () => texts.map((text) => JSON.parse(text)) }
 }
@@ -20,6 +20,7 @@ function recorded(mode: AccessLogMode) {
 function anAnswer(different: Partial<Answered> = {}): Answered {
   return {
     requestId: 'r1',
+    traceId: null,
     method: 'POST',
     route: '/api/orders/:id',
     beganMs: 4987.66,

@@ -1,69 +1,110 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { hash, verify } from '@node-rs/bcrypt'
-import { bcryptPasswordHasher, decoyCosts, decoyOf } from '../../../src/adapters/bcrypt/password-hasher.ts'
+import { decoyCosts, decoyOf } from '../../../src/adapters/bcrypt/decoys.ts'
+import { bcryptPasswordHasher } from '../../../src/adapters/bcrypt/password-hasher.ts'
+import type { HashingPlace } from '../../../src/application/ports/password-hasher.ts'
+import { Unavailable } from '../../../src/domain/errors.ts'
 import { isWholePasswordHash } from '../../../src/domain/password.ts'
-import { passwordHasherContract } from '../../contracts/password-hasher.ts'
+import { passwordHasherContract } from '../../../src/testing/contracts/password-hasher.ts'
+import { watchBcrypt } from '../../support/bcrypt-work.ts'
 
-passwordHasherContract('bcrypt', (cost) => bcryptPasswordHasher({ cost }))
+/** How much of a hash says by what it was made: version, cost and salt. */
+const HEAD_AND_SALT = 29
 
-describe('The work of a verification', () => {
-  const work = (costs: readonly number[]) => costs.reduce((sum, cost) => sum + 2 ** cost, 0)
+passwordHasherContract('bcrypt', (cost) => bcryptPasswordHasher({ cost, concurrency: 2 }))
 
-  it('case 065: is that of the configured cost, whatever cheaper or equal cost the stored hash has', () => {
-    for (let cost = 4; cost <= 15; cost++) {
-      for (let stored = 4; stored <= cost; stored++) {
-        const decoys = decoyCosts(stored, cost)
-        assert.equal(2 ** stored + work(decoys), 2 ** cost, `${stored} of ${cost}`)
-        assert.ok(decoys.every((decoy) => decoy >= 4 && decoy < cost))
-      }
+describe('Hashing by bcrypt', () => {
+  const { signal } = new AbortController()
+  const someHash = decoyOf(6)
+
+  it('is refused at once when those before need two seconds, and not after they have left', async () => {
+    // Of cost 10, of which each is expected to need 51.2 ms of two threads.
+    const passwords = bcryptPasswordHasher({ cost: 10, concurrency: 2 })
+    const places = Array.from({ length: 79 }, () => passwords.queue(signal))
+    assert.throws(() => passwords.queue(signal), Unavailable)
+    for (const place of places) place.leave()
+    passwords.queue(signal).leave()
+  })
+
+  it('learns from the verifications how many there is time for', async () => {
+    const passwords = bcryptPasswordHasher({ cost: 6 })
+    const placesNow = () => {
+      const places: HashingPlace[] = []
+      try {
+        while (places.length < 100_000) places.push(passwords.queue(signal))
+      } catch {}
+      for (const place of places) place.leave()
+      return places.length
     }
-  })
-
-  it('is that of the configured cost where there is no hash', () => {
-    for (let cost = 4; cost <= 15; cost++) assert.deepEqual(decoyCosts(null, cost), [cost])
-  })
-
-  it('is not added to where the stored hash is dearer', () => {
-    for (let cost = 4; cost <= 15; cost++) {
-      for (let stored = cost; stored <= 15; stored++) assert.deepEqual(decoyCosts(stored, cost), [])
+    const expected = placesNow()
+    assert.equal(expected, Math.floor(2000 / (0.05 * 2 ** 6)) + 1)
+    const dear = decoyOf(9)
+    for (let round = 0; round < 5; round++) {
+      const place = passwords.queue(signal)
+      await place.verify('wrong', dear)
+      place.leave()
     }
+    assert.ok(placesNow() < expected * 0.8, `${placesNow()} of ${expected}`)
   })
 
-  it('is really done for a decoy: a whole hash that bcrypt does not refuse at once', async () => {
-    for (let cost = 4; cost <= 15; cost++) {
-      assert.ok(isWholePasswordHash(decoyOf(cost)))
-      assert.equal(decoyOf(cost).slice(0, 7), `$2b$${String(cost).padStart(2, '0')}$`)
-    }
-    const real = await hash('password', 8)
-    const realMs = await fastestMs(() => verify('wrong', real))
-    const decoyMs = await fastestMs(() => verify('wrong', decoyOf(8)))
-    // A hash refused at once answers in a hundredth of the time; the machine's noise stays far below a third.
-    assert.ok(decoyMs > realMs / 3, `${decoyMs} ms against ${realMs} ms`)
-  })
-
-  it('case 065: is really done for an unknown e-mail, a damaged hash and a cheaper one', async () => {
+  it('holds one thread for a whole verification: what waits is not done between the hash and its decoys', async () => {
     const passwords = bcryptPasswordHasher({ cost: 8 })
-    const real = await hash('password', 8)
-    const cheap = await hash('password', 4)
-    const realMs = await fastestMs(() => passwords.verify('wrong', real))
-    for (const [what, stored] of [
-      ['unknown', null],
-      ['damaged', `${real} `],
-      ['cheaper', cheap],
-    ] as const) {
-      const ms = await fastestMs(() => passwords.verify('wrong', stored))
-      assert.ok(ms > realMs / 3, `${what}: ${ms} ms against ${realMs} ms`)
+    const order: string[] = []
+    await Promise.all([
+      passwords
+        .queue(signal)
+        .verify('wrong', decoyOf(4))
+        .then(() => order.push('first')),
+      passwords
+        .queue(signal)
+        .verify('wrong', decoyOf(8))
+        .then(() => order.push('second')),
+      passwords.hash('password').then(() => order.push('third')),
+    ])
+    assert.deepEqual(order, ['first', 'second', 'third'])
+  })
+
+  it('tells of a damaged hash once, and of no other', async () => {
+    let damaged = 0
+    const passwords = bcryptPasswordHasher({ cost: 4, onDamaged: () => damaged++ })
+    const place = passwords.queue(signal)
+    for (const sound of [null, someHash, decoyOf(4), someHash.replace('$2b$', '$2y$')])
+      await place.verify('x', sound)
+    assert.equal(damaged, 0)
+    for (const [index, text] of ['', `${someHash} `, '5f4dcc3b5aa765d61d8327deb882cf99'].entries()) {
+      assert.equal(await place.verify('x', text), false)
+      assert.equal(damaged, index + 1)
     }
   })
 })
 
-async function fastestMs(call: () => Promise<unknown>): Promise<number> {
-  let fastest = Infinity
-  for (let round = 0; round < 8; round++) {
-    const beganMs = performance.now()
-    await call()
-    fastest = Math.min(fastest, performance.now() - beganMs)
-  }
-  return fastest
-}
+describe('The work of a verification', () => {
+  it('is really done for a decoy, which bcrypt does not refuse at once', async () => {
+    const decoy = decoyOf(8)
+    assert.ok(isWholePasswordHash(decoy))
+    // The same head and salt as those of a hash that bcrypt makes and takes; only what is compared at last differs.
+    const alike = await hash('password', 8, Buffer.alloc(16))
+    assert.equal(decoy.slice(0, HEAD_AND_SALT), alike.slice(0, HEAD_AND_SALT))
+    assert.equal(await verify('password', alike), true)
+    assert.equal(await verify('password', decoy), false)
+  })
+
+  it('case 065: is really done for an unknown e-mail, a damaged hash and a cheaper one', async (t) => {
+    const passwords = bcryptPasswordHasher({ cost: 8 }).queue(new AbortController().signal)
+    const real = await hash('password', 8)
+    const cheap = await hash('password', 4)
+    const work = watchBcrypt()
+    t.after(() => work.stop())
+    for (const [what, stored, count] of [
+      ['right', real, 1],
+      ['unknown', null, 1],
+      ['damaged', `${real} `, 1],
+      ['cheaper', cheap, 1 + decoyCosts(4, 8).length],
+    ] as const) {
+      const before = work.count()
+      await passwords.verify('wrong', stored)
+      assert.equal(work.count() - before, count, what)
+    }
+  })
+})

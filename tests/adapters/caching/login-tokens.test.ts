@@ -9,19 +9,14 @@ import { memoryLoginTokens } from '../../../src/adapters/memory/login-tokens.ts'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { nodeCache } from '../../../src/adapters/node-cache/cache.ts'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
-import type { Invalidation, Invalidations, LoginTokens } from '../../../src/application/ports.ts'
+import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
+import type { LoginTokens } from '../../../src/application/ports/login-tokens.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import type { OwnedToken } from '../../../src/domain/login-token.ts'
-import { loginTokensContract } from '../../contracts/login-tokens.ts'
-import { aCustomer, aDigest, aLoginToken } from '../../support/builders.ts'
-import {
-  type Deferred,
-  deferred,
-  type MovableClock,
-  mapCache,
-  movableClock,
-  turn,
-} from '../../support/fakes.ts'
+import { aCustomer, aDigest, aLoginToken } from '../../../src/testing/builders.ts'
+import { loginTokensContract } from '../../../src/testing/contracts/login-tokens.ts'
+import { type MovableClock, movableClock } from '../../../src/testing/movable-clock.ts'
+import { type Deferred, deferred, mapCache, turn } from '../../support/fakes.ts'
 
 loginTokensContract('the cache in front of the memory', async () => {
   const store = memoryStore()
@@ -80,6 +75,11 @@ function cached(different: { readonly invalidations?: Invalidations } = {}): Log
     add: change,
     replace: async () => ((await change()) ? 1 : null),
     revoke: change,
+    list: async () => ({ tokens: [], end: null }),
+    revokeOf: async () => ((await change()) ? 1 : 0),
+    revokeIssuedBefore: async () => ((await change()) ? 1 : 0),
+    touch: async () => [],
+    prune: async () => 0,
   }
   return cachedLoginTokens(inner, cache, different.invalidations ?? invalidations, clock, { ttlMs: TTL })
 }
@@ -401,6 +401,8 @@ describe('A change', () => {
   for (const [name, change, invalidation] of [
     ['replace', replace, OF_CUSTOMER],
     ['revoke', revoke, OF_DIGEST],
+    ['revokeOf', () => tokens.revokeOf('c1', {}, 1, WAIT), OF_CUSTOMER],
+    ['revokeIssuedBefore', () => tokens.revokeIssuedBefore(1, 1, WAIT), EVERYTHING],
   ] as const) {
     it(`is committed, then announced, then acknowledged: ${name}`, async () => {
       const steps: string[] = []

@@ -6,6 +6,9 @@ import { memoryInvalidations } from '../../../src/adapters/memory/invalidations.
 import { memoryLoginTokens } from '../../../src/adapters/memory/login-tokens.ts'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { latchkey } from '../../../src/application/latchkey.ts'
+import type { LoginToken } from '../../../src/domain/login-token.ts'
+import { fakePasswords } from '../../support/fakes.ts'
+import { idlePorts } from '../../support/idle-ports.ts'
 
 /** When everything happens. */
 export const NOW_MS = Date.UTC(2025, 0, 2, 3, 4, 5, 678)
@@ -22,7 +25,7 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
   const store = memoryStore()
   const customers = memoryCustomers(store)
   const loginTokens = memoryLoginTokens(store)
-  const clock = { nowMs: () => NOW_MS, monotonicMs: () => 0 }
+  const clock = { nowMs: () => NOW_MS, monotonicMs: () => 0, after: () => () => {} }
   let ids = 0
   const nextId = () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`
   const core = latchkey(
@@ -30,13 +33,17 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
       customers,
       loginTokens,
       invalidations: memoryInvalidations(),
-      passwords: { hash: async (password) => fakeHash(password), verify: async () => false },
-      secrets: { issue: () => ({ secret: '', digest: '' }), digestOf: () => null },
+      passwords: { ...fakePasswords(), hash: async (password) => fakeHash(password) },
+      ...idlePorts(),
+      secrets: {
+        issue: () => ({ secret: `secret-${ids}`, digest: `digest-of-${ids}` }),
+        digestOf: () => null,
+      },
       serviceSecrets: { nameOf: () => null },
       clock,
       ids: { next: nextId },
     },
-    { tokenTtlMs: null },
+    { tokenTtlMs: null, loginLimitAccount: null },
   )
   const open = { now: 0 }
   const operations: Operations = {
@@ -44,12 +51,18 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
     serve: async () => {},
     migrate: async () => [],
     pendingMigrations: async () => [],
+    routes: async () => [],
+    openApi: async () => ({ document: {}, problems: [] }),
+    diagnose: async () => ({ settings: [], findings: [] }),
     newServiceToken: () => 'a-new-secret-of-at-least-32-characters',
     async withStore(use) {
       open.now++
       try {
         return await use({
           customers: core.customers,
+          importCustomers: core.importCustomers,
+          tokens: core.tokens,
+          tokenRetentionMs: 30 * 86_400_000,
           listCustomers: (afterEmail, limit) => customers.list({ afterEmail, limit }, 1000),
           tokensOf: (customerId) => loginTokens.listOf(customerId, 1000),
           patience: core.patience,
@@ -68,7 +81,8 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
     open,
     /** Runs one command with this standard input, which is no terminal. */
     async run(argv: readonly string[], input: string | Uint8Array = ''): Promise<Outcome> {
-      const stdout = new PassThrough()
+      // Wide enough for all that a command writes: it is read afterwards.
+      const stdout = new PassThrough({ highWaterMark: 2 ** 20 })
       const stderr = new PassThrough()
       const stdin = Readable.from([Buffer.from(input)])
       const code = await runCli(argv, operations, { stdin, stdout, stderr })
@@ -83,7 +97,7 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
       return id
     },
     /** Stores a token of the customer; active unless told otherwise. */
-    putToken(customerId: string, more: { expiresAtMs?: number; revokedAtMs?: number; name?: string } = {}) {
+    putToken(customerId: string, more: Partial<LoginToken> = {}) {
       const id = nextId()
       store.tokens.set(`digest-${id}`, {
         id,
@@ -93,6 +107,7 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
         createdAtMs: NOW_MS,
         expiresAtMs: null,
         revokedAtMs: null,
+        lastUsedAtMs: null,
         ...more,
       })
     },

@@ -27,10 +27,23 @@ describe('latchkey', () => {
 
   test('names every command in its help', async () => {
     const { run } = makeCommandLine()
-    const text = (await run(['--help'])).stdout + (await run(['customer', '--help'])).stdout
-    for (const word of ['serve', 'migrate', 'customer', 'service-token', 'add', 'password'])
+    const helps = await Promise.all([[], ['customer'], ['token']].map((argv) => run([...argv, '--help'])))
+    const text = helps.map(({ stdout }) => stdout).join('')
+    for (const word of [
+      'serve',
+      'migrate',
+      'customer',
+      'token',
+      'service-token',
+      'routes',
+      'openapi',
+      'doctor',
+      'smoke',
+      'add',
+      'password',
+    ])
       assert.match(text, new RegExp(`^  ${word}\\b`, 'm'))
-    for (const word of ['list', 'show', 'disable', 'enable', 'delete'])
+    for (const word of ['import', 'list', 'show', 'disable', 'enable', 'delete', 'create', 'revoke', 'prune'])
       assert.match(text, new RegExp(`^  ${word}\\b`, 'm'))
   })
 
@@ -52,6 +65,35 @@ describe('latchkey', () => {
       assert.match(stderr, line)
       assert.match(stderr, /^latchkey: [^\n]+\n$/)
     })
+
+  test('lists the routes in the order of their declaration', async () => {
+    const { run } = makeCommandLine({
+      routes: async () => [
+        { method: 'POST', path: '/api/orders', auth: 'customer', abilities: ['orders:read', 'orders:write'] },
+        { method: 'GET', path: '/api/a', auth: 'none', abilities: [] },
+      ],
+    })
+    assert.deepEqual(await run(['routes']), {
+      code: 0,
+      stdout: [
+        'METHOD  PATH         AUTH      ABILITIES',
+        'POST    /api/orders  customer  orders:read, orders:write',
+        'GET     /api/a       none',
+        '',
+      ].join('\n'),
+      stderr: '',
+    })
+  })
+
+  test('prints the document alone to standard output, and what could not be said in it beside', async () => {
+    const problems = ['GET /api/a, answer: JSON Schema has no "\u001b[2J".']
+    const { run } = makeCommandLine({ openApi: async () => ({ document: { openapi: '3.1.1' }, problems }) })
+    assert.deepEqual(await run(['openapi']), {
+      code: 0,
+      stdout: '{\n  "openapi": "3.1.1"\n}\n',
+      stderr: 'latchkey: GET /api/a, answer: JSON Schema has no "\ufffd[2J".\n',
+    })
+  })
 
   for (const group of ['customer', 'service-token'])
     test(`shows the help of ${group} when its command is missing`, async () => {
@@ -79,7 +121,7 @@ describe('migrate', () => {
     assert.deepEqual(await run(['migrate', '--check']), {
       code: 1,
       stdout: '0001_customers\n0002_login_tokens\n',
-      stderr: 'latchkey: Migrations are pending: 2. Apply them with latchkey migrate.\n',
+      stderr: 'latchkey: Migrations are pending: 2. Apply them with the command migrate.\n',
     })
   })
 
@@ -125,7 +167,7 @@ describe('A failure', () => {
     [
       'a port in use',
       Object.assign(new Error('listen EADDRINUSE 127.0.0.1:3000'), { code: 'EADDRINUSE' }),
-      ['listen EADDRINUSE 127.0.0.1:3000; set HOST and PORT to an address that is free'],
+      ['listen EADDRINUSE 127.0.0.1:3000; set HOST and PORT to an address that is free here'],
     ],
     [
       'a certificate',

@@ -10,27 +10,36 @@ import { firstWelcome, laterWelcome, tourOf } from '../../../src/adapters/cli/we
 
 const url = 'http://127.0.0.1:3000'
 const dataDir = '/srv/latchkey/data'
+const command = 'npx latchkey'
 const demo = { email: 'demo@example.com', password: 'aZ3kQ9mB7xT2pL5w' }
 
 describe('The welcome', () => {
   test('tells address, data folder and demo customer at the first start', () => {
-    const welcome = firstWelcome({ url, dataDir, demo })
+    const welcome = firstWelcome({ url, dataDir, demo, command })
     for (const part of [url, dataDir, demo.email, demo.password, 'customer add'])
       assert.ok(welcome.includes(part), part)
   })
 
   test('tells address, data folder and how to add a customer at later starts', () => {
-    const welcome = laterWelcome({ url, dataDir })
+    const welcome = laterWelcome({ url, dataDir, command })
     for (const part of [url, dataDir, 'latchkey customer add <email>', 'README.md', 'and its database'])
       assert.ok(welcome.includes(part), part)
   })
 
   test('tells nothing of a data folder where the database is elsewhere', () => {
-    assert.doesNotMatch(laterWelcome({ url, dataDir: null }), /data|null/)
+    assert.doesNotMatch(laterWelcome({ url, dataDir: null, command }), /data|null/)
+  })
+
+  test('tells the commands of the program that runs, in a column', () => {
+    const own = laterWelcome({ url, dataDir: null, command: 'node --import tsx my-service.ts' })
+    assert.match(own, /^ {2}node --import tsx my-service\.ts customer add <email> {3}adds a customer$/m)
+    assert.match(own, /^ {2}node --import tsx my-service\.ts --help {17}tells the other commands/m)
+    assert.doesNotMatch(own, /npx/)
   })
 
   test('fits into 80 columns', () => {
-    const lines = `${firstWelcome({ url, dataDir, demo })}${laterWelcome({ url, dataDir })}`.split('\n')
+    const lines =
+      `${firstWelcome({ url, dataDir, demo, command })}${laterWelcome({ url, dataDir, command })}`.split('\n')
     assert.deepEqual(
       lines.filter((line) => line.length > 80 || line !== line.trimEnd()),
       [],
@@ -65,7 +74,7 @@ describe('The tour of the welcome', () => {
   })
 
   test('is in the welcome as it is, indented', () => {
-    const welcome = firstWelcome({ url, dataDir, demo })
+    const welcome = firstWelcome({ url, dataDir, demo, command })
     assert.ok(welcome.replaceAll(/^ {4}/gm, '').includes(tourOf(url, demo)))
   })
 })

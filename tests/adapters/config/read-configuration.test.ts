@@ -54,6 +54,11 @@ describe('The configuration', () => {
     assert.deepEqual(read({ BCRYPT_COST: '10' }).warnings, [])
   })
 
+  test('warns of an operator’s page that nobody can open', () => {
+    assert.match(read({ OPS: 'on' }).warnings.join(), /^OPS is on and SERVICE_TOKENS is unset/)
+    assert.deepEqual(read({ OPS: 'on', SERVICE_TOKENS: `desk=${S32}` }).warnings, [])
+  })
+
   test('refuses a longer wait for the head than for the whole request, which node would not take', () => {
     const [problem] = problemsOf({ HEADERS_TIMEOUT: '20s' })
     assert.equal(problem?.name, 'HEADERS_TIMEOUT')

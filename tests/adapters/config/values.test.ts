@@ -30,6 +30,22 @@ const WHOLE_NUMBERS_NOT = [
   '９',
   '1'.repeat(400),
 ]
+const LIMITS_NOT = [
+  '',
+  'on',
+  '10',
+  '10/',
+  '/15m',
+  '0/15m',
+  '-1/15m',
+  '1.5/15m',
+  '10/0s',
+  '10/15',
+  '10 / 15m',
+  '10/15m ',
+  '1e1/15m',
+  '10/15m/1',
+]
 const DURATIONS_NOT = ['60', '60 m', '6e1m', '-5m', '1.5h', 'm', '1M', '1w', '1m30s', ' 1m', '1m ', '3651d']
 const ENDLESS = '9'.repeat(12)
 
@@ -239,6 +255,75 @@ const ROWS: readonly Row[] = [
     bad: [...WHOLE_NUMBERS_NOT, '3', '16'],
   },
   {
+    name: 'TOKEN_RETENTION',
+    field: 'tokenRetentionMs',
+    unset: 30 * 86_400_000,
+    good: [['90d', 90 * 86_400_000]],
+    bad: [...DURATIONS_NOT, '0s', 'never'],
+  },
+  {
+    name: 'TOKEN_LAST_USED',
+    field: 'tokenLastUsed',
+    unset: true,
+    good: [['off', false]],
+    bad: ['OFF', 'false', '0'],
+  },
+  {
+    name: 'HASHING_CONCURRENCY',
+    field: 'hashingConcurrency',
+    unset: null,
+    good: [
+      ['1', 1],
+      ['1023', 1023],
+    ],
+    bad: [...WHOLE_NUMBERS_NOT, '0', '1024'],
+  },
+  {
+    name: 'COMMON_PASSWORDS',
+    field: 'refusesCommonPasswords',
+    unset: true,
+    good: [
+      ['refused', true],
+      ['accepted', false],
+    ],
+    bad: ['off', 'Refused', 'true'],
+  },
+  {
+    name: 'LOGIN_LIMIT_ACCOUNT',
+    field: 'loginLimitAccount',
+    unset: { failures: 10, windowMs: 900_000 },
+    good: [
+      ['off', null],
+      ['1/1s', { failures: 1, windowMs: 1000 }],
+      ['100/1d', { failures: 100, windowMs: 86_400_000 }],
+    ],
+    bad: ['101/15m', ...LIMITS_NOT],
+  },
+  {
+    name: 'LOGIN_LIMIT_ADDRESS',
+    field: 'loginLimitAddress',
+    unset: { failures: 100, windowMs: 900_000 },
+    good: [
+      ['off', null],
+      ['1000000/1m', { failures: 1_000_000, windowMs: 60_000 }],
+    ],
+    bad: ['1000001/15m', ...LIMITS_NOT],
+  },
+  {
+    name: 'TRUST_PROXY',
+    field: 'trustedProxies',
+    unset: 0,
+    good: [['2', 2]],
+    bad: [...WHOLE_NUMBERS_NOT, '101', 'loopback'],
+  },
+  {
+    name: 'AUDIT_LOG',
+    field: 'auditLog',
+    unset: null,
+    good: ['audit.jsonl', '/var/log/latchkey/audit.jsonl'].map((text) => [text, text]),
+    bad: [' ', 'a\0b'],
+  },
+  {
     name: 'LOG_LEVEL',
     field: 'logLevel',
     unset: 'info',
@@ -279,6 +364,43 @@ const ROWS: readonly Row[] = [
     bad: [...DURATIONS_NOT, '0'],
   },
   timeout('DRAIN_DEADLINE', 'drainDeadlineMs', 10_000),
+  {
+    name: 'DOCS',
+    field: 'docs',
+    unset: true,
+    good: [
+      ['on', true],
+      ['off', false],
+    ],
+    bad: ['ON', 'true', '0', 'none', ' on'],
+  },
+  {
+    name: 'METRICS_HOST',
+    field: 'metricsHost',
+    unset: '127.0.0.1',
+    good: ['0.0.0.0', '::1', 'localhost'].map((text) => [text, text]),
+    bad: ['[::1]', 'localhost:9464', 'a b'],
+  },
+  {
+    name: 'METRICS_PORT',
+    field: 'metricsPort',
+    unset: null,
+    good: [
+      ['0', 0],
+      ['9464', 9464],
+    ],
+    bad: [...WHOLE_NUMBERS_NOT, '65536'],
+  },
+  {
+    name: 'OPS',
+    field: 'ops',
+    unset: false,
+    good: [
+      ['on', true],
+      ['off', false],
+    ],
+    bad: ['ON', 'true', '1', ' on'],
+  },
   {
     name: 'CORS_ORIGINS',
     field: 'corsOrigins',

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import * as v from 'valibot'
 import { AnswerText, keptFor } from '../../../src/adapters/http/answer-text.ts'
 import type { OwnedToken } from '../../../src/domain/login-token.ts'
-import { aCustomer, aLoginToken } from '../../support/builders.ts'
+import { aCustomer, aLoginToken } from '../../../src/testing/builders.ts'
 
 describe('the text of an answer', () => {
   test('begins with success, and knows its length in bytes', () => {
@@ -15,9 +16,10 @@ describe('the text of an answer', () => {
 
   test('is made once for a token and its customer, and again when either is another', () => {
     let made = 0
-    const handle = keptFor(({ token, customer }: OwnedToken) => {
+    const returns = v.object({ token: v.string(), name: v.nullable(v.string()) })
+    const handle = keptFor(returns, ({ token, customer }: OwnedToken) => {
       made += 1
-      return { token: token.id, name: customer.name }
+      return { token: token.id, name: customer.name, undeclared: 'stays here' }
     })
     const caller = {
       token: aLoginToken({ customerId: 'c1' }),
@@ -25,6 +27,7 @@ describe('the text of an answer', () => {
     }
     assert.equal(handle(caller), handle({ ...caller }))
     assert.equal(made, 1)
+    assert.equal(handle(caller).text.includes('undeclared'), false)
 
     const renamed = handle({ ...caller, customer: { ...caller.customer, name: 'Ada Lovelace' } })
     assert.match(renamed.text, /"name":"Ada Lovelace"/)

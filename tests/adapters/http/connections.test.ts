@@ -2,25 +2,43 @@ import assert from 'node:assert/strict'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { after, before, describe, test } from 'node:test'
+import { after, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
 import { route } from '../../../src/adapters/http/route.ts'
 import { sendRaw } from '../../support/raw-http.ts'
 import { type RunningApp, startApp } from '../../support/running-app.ts'
+import { until } from '../../support/until.ts'
 
 let app: RunningApp
 let handled = 0
+let begun = 0
+let unwanted = 0
+beforeEach(() => {
+  begun = 0
+})
 before(async () => {
   app = await startApp({
-    env: { BODY_LIMIT: '1024' },
+    env: { BODY_LIMIT: '1024', HEADERS_TIMEOUT: '1s', REQUEST_TIMEOUT: '1s' },
     routes: () => [
       route('GET /slow/:ms', {
         auth: 'none',
         async handle({ params }) {
+          begun += 1
           await sleep(Number(params.ms))
           return { waited: params.ms }
         },
+      }),
+      route('GET /wanted', {
+        auth: 'none',
+        handle: ({ signal }) =>
+          new Promise<never>((_, reject) => {
+            begun += 1
+            signal.addEventListener('abort', () => {
+              unwanted += 1
+              reject(signal.reason)
+            })
+          }),
       }),
       route('POST /counted', {
         auth: 'none',
@@ -281,4 +299,36 @@ describe('an idle connection', () => {
       [200, 200],
     )
   })
+})
+
+describe('a connection that goes', () => {
+  test('with a CONNECT behind a request that waits ends nothing but itself', async () => {
+    const socket = connect(app.port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(`${get('/api/slow/300')}CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n`)
+    await until(() => begun === 1)
+    socket.resetAndDestroy()
+    await sleep(300)
+    assert.equal((await app.call('/livez', { method: 'GET' })).status, 200)
+  })
+
+  test('is told to every request on it that still waits for an answer', async () => {
+    const socket = connect(app.port, '127.0.0.1')
+    socket.write(get('/api/wanted') + get('/api/wanted') + get('/api/wanted'))
+    await until(() => begun === 3)
+    assert.equal(unwanted, 0)
+    socket.destroy()
+    await until(() => unwanted === 3)
+  })
+})
+
+test('a body that never comes is nothing to answer once its request was answered', async () => {
+  const { answers } = await sendRaw(
+    app.port,
+    `POST /api/bodiless HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n`,
+  )
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200],
+  )
 })

@@ -33,6 +33,10 @@ test('case 086: a failure carries the headers too, or a browser would hide it', 
   assert.equal(status, 401)
   assert.equal(headers.get('access-control-allow-origin'), 'https://app.example')
   assert.equal(headers.get('vary'), 'Origin')
+  assert.equal(
+    headers.get('access-control-expose-headers'),
+    'RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
+  )
 })
 
 test('an origin that is not listed is allowed nothing', async () => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as v from 'valibot'
+import { type Route, RouteRefused } from '../../../src/adapters/http/declared-route.ts'
 import { MethodNotAllowed, NotFound } from '../../../src/adapters/http/errors.ts'
-import { type Route, RouteRefused, route } from '../../../src/adapters/http/route.ts'
+import { route } from '../../../src/adapters/http/route.ts'
 import { makeRouter } from '../../../src/adapters/http/router.ts'
+import { streamed } from '../../../src/adapters/http/streamed-list.ts'
 
 const handle = () => ({})
 
@@ -30,6 +32,44 @@ describe('a declaration', () => {
     ['a parameter twice', () => route('GET /:id/:id', { auth: 'none', handle })],
     ['something that is no ability', () => route('GET /a', { auth: 'customer', abilities: ['a b'], handle })],
     ['a body limit of nothing', () => route('POST /a', { auth: 'none', bodyLimitBytes: 0, handle })],
+    // @ts-expect-error not a reason of a failure
+    ['a refusal for no reason', () => route('GET /a', { auth: 'none', throws: ['no_orders'], handle })],
+    [
+      'a deadline that no timer keeps',
+      () => route('GET /a', { auth: 'none', deadlineMs: 2_147_483_648, handle }),
+    ],
+    ['a deadline of nothing', () => route('GET /a', { auth: 'none', deadlineMs: 0, handle })],
+    // @ts-expect-error a schema is made by valibot
+    ['a body that is no schema', () => route('POST /a', { auth: 'none', body: { sku: 'string' }, handle })],
+    [
+      'a body that is validated later',
+      // @ts-expect-error what has to be awaited is the handler's own affair
+      () => route('POST /a', { auth: 'none', body: v.objectAsync({}), handle }),
+    ],
+    // @ts-expect-error not a status of a success
+    ['the status of a failure', () => route('GET /a', { auth: 'none', status: 404, handle })],
+    [
+      'a parameter that the path has not',
+      () => route('GET /a/:id', { auth: 'none', params: v.object({ no: v.string() }), handle }),
+    ],
+    [
+      'an answer that is a list',
+      // @ts-expect-error an answer is an object of fields
+      () => route('GET /a', { auth: 'none', returns: v.array(v.string()), handle: () => ['a'] }),
+    ],
+    [
+      'an answer with success',
+      () =>
+        route('GET /a', {
+          auth: 'none',
+          returns: v.object({ success: v.boolean() }),
+          handle: () => ({ success: true }),
+        }),
+    ],
+    [
+      'an answer of nothing that returns something',
+      () => route('GET /a', { auth: 'none', status: 204, returns: v.object({}), handle: () => ({}) }),
+    ],
     ['a body on GET', () => route('GET /a', { auth: 'none', body: v.object({}), handle })],
   ]
   for (const [name, declare] of mistakes) {
@@ -72,6 +112,19 @@ describe('a declaration', () => {
     assert.equal(declared.path, '/api/orders/:id/lines')
     assert.equal(Object.isFrozen(declared), true)
   })
+})
+
+test('a route that declares its answer has to answer that, and need not be able to write to it', () => {
+  const returns = v.object({ lines: v.array(v.object({ sku: v.string() })) })
+  const lines: readonly { readonly sku: string }[] = [{ sku: 'A-1' }]
+  route('GET /a', { auth: 'none', returns, handle: () => ({ lines }) })
+  route('GET /a', { auth: 'none', returns, handle: () => streamed('lines', lines) })
+  // @ts-expect-error a field is missing
+  route('GET /a', { auth: 'none', returns, handle: () => ({}) })
+  // @ts-expect-error a field has another type
+  route('GET /a', { auth: 'none', returns, handle: () => ({ lines: [{ sku: 1 }] }) })
+  // @ts-expect-error nothing is answered
+  route('GET /a', { auth: 'none', returns, handle: () => {} })
 })
 
 describe('the router', () => {

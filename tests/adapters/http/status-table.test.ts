@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import * as v from 'valibot'
+import { Conflict } from '../../../src/adapters/http/errors.ts'
 import { route } from '../../../src/adapters/http/route.ts'
+import { TooManyRequests } from '../../../src/domain/errors.ts'
 import { comparable, sendRaw } from '../../support/raw-http.ts'
 import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../../support/running-app.ts'
 
@@ -20,6 +22,30 @@ before(async () => {
       }),
       route('GET /orders/:id', { auth: 'none', handle: ({ params }) => ({ id: params.id }) }),
       route('DELETE /orders/:id', { auth: 'none', status: 204, handle: () => {} }),
+      route('GET /limited', {
+        auth: 'none',
+        handle: () => {
+          throw new TooManyRequests({
+            name: 'account',
+            failures: 10,
+            windowMs: 900_000,
+            retryAfterMs: 60_001,
+          })
+        },
+      }),
+      route('GET /limited-for-a-moment', {
+        auth: 'none',
+        handle: () => {
+          throw new TooManyRequests({ name: 'guesses', failures: 1, windowMs: 500, retryAfterMs: 0 })
+        },
+      }),
+      route('PUT /orders/:id', {
+        auth: 'none',
+        throws: ['conflict'],
+        handle: ({ params }) => {
+          throw params.id === 'mute' ? new Conflict() : new Conflict('The order is on its way already.')
+        },
+      }),
       route('GET /broken', {
         auth: 'none',
         handle: () => {
@@ -46,10 +72,12 @@ const SENTENCES: Readonly<Record<string, readonly [number, string]>> = {
   not_found: [404, 'There is nothing at this path.'],
   method_not_allowed: [405, 'The path does not support this method.'],
   request_timeout: [408, 'The request took too long to arrive.'],
+  conflict: [409, 'This does not go with what is there already.'],
   payload_too_large: [413, 'The body is larger than this route accepts.'],
   unsupported_media_type: [415, 'The body must be sent as application/json in UTF-8.'],
   expectation_failed: [417, 'The expectation cannot be met.'],
   validation_failed: [422, 'The request does not have the expected shape.'],
+  too_many_requests: [429, 'Too many logins have failed. Please try again later.'],
   headers_too_large: [431, 'The headers are too large or too many.'],
   internal: [500, 'Something went wrong on our side.'],
 }
@@ -275,7 +303,7 @@ const table: readonly Row[] = [
   [
     '405 for TRACE',
     () => request('TRACE /api/orders/1'),
-    () => failure('method_not_allowed', { headers: { Allow: 'DELETE, GET, HEAD, OPTIONS' } }),
+    () => failure('method_not_allowed', { headers: { Allow: 'DELETE, GET, HEAD, OPTIONS, PUT' } }),
   ],
   [
     'case 089: 408 for a slow head',
@@ -286,6 +314,12 @@ const table: readonly Row[] = [
     'case 089: 408 for a slow body',
     () => login('{"email":"ana').replace(/Content-Length: \d+/, 'Content-Length: 99'),
     () => failure('request_timeout', { closes: true }),
+  ],
+  ['409 for what a handler finds there', () => request('PUT /api/orders/mute'), () => failure('conflict')],
+  [
+    '409 in the words of a handler',
+    () => request('PUT /api/orders/1'),
+    () => failure('conflict', { error: 'The order is on its way already.' }),
   ],
   [
     '413 for a length over the limit',
@@ -350,6 +384,30 @@ const table: readonly Row[] = [
     '431 for over 16 KiB of headers',
     () => request('GET /livez', [`X-Large: ${'a'.repeat(17_000)}`]),
     () => failure('headers_too_large', { closes: true }),
+  ],
+  [
+    '429 for a limit, in whole seconds',
+    () => request('GET /api/limited'),
+    () =>
+      failure('too_many_requests', {
+        headers: {
+          'Retry-After': '61',
+          'RateLimit-Policy': '"account";q=10;w=900',
+          RateLimit: '"account";r=0;t=61',
+        },
+      }),
+  ],
+  [
+    '429 for a limit that is over in no time, in one second',
+    () => request('GET /api/limited-for-a-moment'),
+    () =>
+      failure('too_many_requests', {
+        headers: {
+          'Retry-After': '1',
+          'RateLimit-Policy': '"guesses";q=1;w=1',
+          RateLimit: '"guesses";r=0;t=1',
+        },
+      }),
   ],
   ['500 for a bug', () => request('GET /api/broken'), () => failure('internal')],
 ]

@@ -1,4 +1,38 @@
-import { memoryInvalidations } from '../../../src/adapters/memory/invalidations.ts'
-import { invalidationsContract } from '../../contracts/invalidations.ts'
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { memoryInvalidations, outlivedInvalidations } from '../../../src/adapters/memory/invalidations.ts'
+import { invalidationsContract } from '../../../src/testing/contracts/invalidations.ts'
 
 invalidationsContract('the memory', async () => memoryInvalidations())
+
+describe('invalidations that nobody else hears', () => {
+  /** What was waited for, each wait over at once. */
+  const waitsFor = async (keptMs: number) => {
+    const waits: number[] = []
+    const clock = {
+      after(ms: number, call: () => void) {
+        waits.push(ms)
+        call()
+        return () => {}
+      },
+    }
+    const { announce, isCurrent } = outlivedInvalidations(clock, keptMs)
+    assert.equal(isCurrent(), false)
+    await announce({ kind: 'everything' })
+    return waits
+  }
+
+  test('are acknowledged when what another process keeps is too old', async () => {
+    assert.deepEqual(await waitsFor(61_000), [61_000])
+    assert.deepEqual(await waitsFor(0), [])
+  })
+
+  test('wait in steps that a timer can take', async () => {
+    const waits = await waitsFor(30.5 * 86_400_000)
+    assert.equal(
+      waits.reduce((sum, ms) => sum + ms),
+      30.5 * 86_400_000,
+    )
+    assert.ok(Math.max(...waits) < 2 ** 31)
+  })
+})

@@ -1,9 +1,9 @@
 import { memoryCustomers } from '../../../src/adapters/memory/customers.ts'
 import { memoryLoginTokens } from '../../../src/adapters/memory/login-tokens.ts'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
-import { customersContract } from '../../contracts/customers.ts'
-import { loginTokensContract } from '../../contracts/login-tokens.ts'
-import type { Stores } from '../../support/stores.ts'
+import { customersContract } from '../../../src/testing/contracts/customers.ts'
+import { loginTokensContract } from '../../../src/testing/contracts/login-tokens.ts'
+import type { Stores } from '../../../src/testing/stores.ts'
 
 customersContract('the memory', create)
 loginTokensContract('the memory', create)

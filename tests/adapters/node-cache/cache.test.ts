@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, it, mock } from 'node:test'
 import { nodeCache } from '../../../src/adapters/node-cache/cache.ts'
-import { cacheContract } from '../../contracts/cache.ts'
+import { cacheContract } from '../../../src/testing/contracts/cache.ts'
 
 afterEach(() => mock.timers.reset())
 

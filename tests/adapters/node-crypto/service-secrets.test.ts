@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { randomIds } from '../../../src/adapters/node-crypto/ids.ts'
 import { newServiceSecret, serviceSecrets } from '../../../src/adapters/node-crypto/service-secrets.ts'
-import { serviceTokenProblem } from '../../../src/domain/service-token.ts'
+import { type ServiceToken, serviceTokenProblem } from '../../../src/domain/service-token.ts'
 
 describe('Service secrets', () => {
   const tokens = ['monitor', 'billing', 'ci-2'].map((name) => ({ name, secret: newServiceSecret() }))
@@ -26,6 +26,14 @@ describe('Service secrets', () => {
     for (const presented of ['', '\u0000', '\ud83e', 'é'.repeat(40), 'a'.repeat(100_000)]) {
       assert.equal(nameOf(presented), null)
     }
+  })
+
+  it('that others took the place of are nobody’s from then on', () => {
+    const [before, kept, after] = tokens as [ServiceToken, ServiceToken, ServiceToken]
+    const secrets = serviceSecrets([before, kept])
+    secrets.rotate([kept, after])
+    const names = [before, kept, after].map(({ secret }) => secrets.nameOf(secret))
+    assert.deepEqual(names, [null, kept.name, after.name])
   })
 
   it('are nobody’s when none is configured', () => {

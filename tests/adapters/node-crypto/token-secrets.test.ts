@@ -1,4 +1,4 @@
 import { tokenSecrets } from '../../../src/adapters/node-crypto/token-secrets.ts'
-import { tokenSecretsContract } from '../../contracts/token-secrets.ts'
+import { tokenSecretsContract } from '../../../src/testing/contracts/token-secrets.ts'
 
 tokenSecretsContract('node:crypto', (prefix) => tokenSecrets({ prefix }))

@@ -1,25 +1,13 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type LogLevel, pinoLog } from '../../../src/adapters/pino/log.ts'
+import { HOSTILE } from '../../support/hostile-text.ts'
 
 const MODULE = join(import.meta.dirname, '../../../src/adapters/pino/log.ts')
-
-/** What readers take for the end of a line, and what makes a terminal act. */
-const HOSTILE = [
-  ...Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)),
-  ...Array.from({ length: 0x21 }, (_, code) => String.fromCharCode(0x7f + code)),
-  '\u2028',
-  '\u2029',
-  '\r\n{"level":"info","event":"forged"}\r\n',
-  '\u001b[2J\u001b[31m',
-  '\u009b2J',
-  '\u001b]0;title\u0007',
-  '\ud83e',
-  '"',
-  '\\',
-]
 
 function recorded(level: LogLevel = 'info') {
   const lines: string[] = []
@@ -107,5 +95,38 @@ describe('Standard output', () => {
       numbers,
       Array.from({ length: 500 }, (_, index) => index + 1),
     )
+  })
+})
+
+describe('A log that nobody reads', () => {
+  it('stops nobody, and tells how many lines that cost', async () => {
+    const written = 20_000
+    const program = `
+      import { pinoLog } from ${JSON.stringify(MODULE)}
+      const log = pinoLog({ level: 'info' })
+      for (let i = 0; i < ${written}; i++) log.info('request', { detail: 'x'.repeat(100) })
+      process.stderr.write('done')
+      process.stdin.once('data', () => {
+        log.info('last')
+        process.exit(0)
+      })`
+    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program])
+    await once(child.stderr, 'data')
+    let read = ''
+    child.stdout.setEncoding('utf8').on('data', (part: string) => {
+      read += part
+    })
+    // Until all that it could write is read: the last line must not meet a full pipe.
+    for (let before = -1; before < read.length; await sleep(50)) before = read.length
+    child.stdin.end('go on\n')
+    await once(child, 'close')
+    const lines = read
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const lost = lines.reduce((sum, { event, count }) => sum + (event === 'log.lost' ? count : 0), 0)
+    assert.ok(lost > 0)
+    assert.equal(lines.filter(({ event }) => event === 'request').length + lost, written)
+    assert.equal(lines.at(-1).event, 'last')
   })
 })

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { Client } from 'pg'
 import { noticeOf } from '../../../src/adapters/postgres/announcing/notices.ts'
-import type { Invalidation } from '../../../src/application/ports.ts'
-import { aDigest, aLoginToken } from '../../support/builders.ts'
+import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
+import { aDigest, aLoginToken } from '../../../src/testing/builders.ts'
+import { login, namedToken, storedCustomer, WAIT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
-import { login, namedToken, storedCustomer, WAIT_MS } from '../../support/stores.ts'
 
 describe('the triggers', () => {
   let stores: PostgresStores
@@ -122,6 +122,11 @@ describe('the triggers', () => {
       assert.deepEqual(await announced(), [])
     }
     await count(sql('update login_tokens set last_used_at = now()'))
+    await count(stores.loginTokens.touch([{ id: token.id, atMs: Date.now() + 60_000 }], WAIT_MS))
+    await namedToken(stores, customer, { revokedAtMs: longAgoMs })
+    assert.equal(await stores.loginTokens.prune(longAgoMs + 1, 1000, WAIT_MS), 2)
+    await namedToken(stores, customer, { expiresAtMs: longAgoMs })
+    assert.deepEqual(await announced(), [])
     await count(sql("update customers set password_hash = 'rehashed', updated_at = now()"))
     await count(sql('delete from login_tokens where revoked_at is not null or expires_at < now()'))
     await count(

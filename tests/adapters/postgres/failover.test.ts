@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { checkServer } from '../../../src/adapters/postgres/check-server.ts'
 import { openPool } from '../../../src/adapters/postgres/pool.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
+import { login, storedCustomer } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
-import { login, storedCustomer } from '../../support/stores.ts'
 
 describe('around a failover, the pool', () => {
   let stores: PostgresStores
@@ -19,7 +19,7 @@ describe('around a failover, the pool', () => {
     await setOnDatabase(stores, 'default_transaction_read_only = on')
     await useAllConnections(stores)
     await stores.database.sql(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      'select pg_terminate_backend(pid, 30000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     )
     await useAllConnections(stores).catch(() => {})
     await useAllConnections(stores)

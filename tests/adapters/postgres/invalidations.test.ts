@@ -8,12 +8,13 @@ import {
   waitedInvalidations,
 } from '../../../src/adapters/postgres/invalidations.ts'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
-import type { Invalidation } from '../../../src/application/ports.ts'
-import { invalidationsContract } from '../../contracts/invalidations.ts'
+import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
+import { invalidationsContract } from '../../../src/testing/contracts/invalidations.ts'
+import { login, storedCustomer } from '../../../src/testing/stores.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
-import { login, storedCustomer } from '../../support/stores.ts'
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
+import { until } from '../../support/until.ts'
 
 const LEASE_MS = 1000
 
@@ -37,15 +38,6 @@ async function join(
   await until(invalidations.isCurrent)
   invalidations.subscribe((invalidation) => obeyed.push(invalidation))
   return { ...invalidations, obeyed, events }
-}
-
-/** Waits as long as a busy machine may need. */
-async function until(condition: () => boolean): Promise<void> {
-  const endMs = performance.now() + 20_000
-  while (!condition()) {
-    assert.ok(performance.now() < endMs, `never: ${condition}`)
-    await sleep(5)
-  }
 }
 
 async function cleanUp(): Promise<void> {

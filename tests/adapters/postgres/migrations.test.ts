@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { checkServer } from '../../../src/adapters/postgres/check-server.ts'
-import { knownMigrations, migrate, pendingMigrations } from '../../../src/adapters/postgres/migrations.ts'
+import {
+  knownMigrations,
+  type MigrationSet,
+  migrate,
+  pendingMigrations,
+} from '../../../src/adapters/postgres/migrations.ts'
 import { openPool } from '../../../src/adapters/postgres/pool.ts'
 import { postgresReadiness } from '../../../src/adapters/postgres/readiness.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
@@ -79,20 +87,47 @@ describe('migrations', () => {
   })
 })
 
+describe('migrations of a program of one’s own', () => {
+  it('are applied once beside those of Latchkey, in any order, by five at the same time', async (t) => {
+    const set = ownMigrations(t)
+    for (const first of ['own', 'latchkey']) {
+      const database = await emptyDatabase(t)
+      if (first === 'latchkey') await migrate(database)
+      assert.deepEqual(await pendingMigrations({ ...database, set }), ['0001_shelves', '0002_books'])
+      const applied = await Promise.all(Array.from({ length: 5 }, () => migrate({ ...database, set })))
+      assert.deepEqual(applied.flat(), ['0001_shelves', '0002_books'])
+      if (first === 'own') assert.deepEqual(await migrate(database), await knownMigrations())
+      assert.deepEqual(await pendingMigrations({ ...database, set }), [])
+      assert.deepEqual(await pendingMigrations(database), [])
+      await database.sql('select from books')
+    }
+  })
+
+  it('refuse a schema that is newer than the program, by its own name', async (t) => {
+    const [database, set] = [await emptyDatabase(t), ownMigrations(t)]
+    await migrate({ ...database, set })
+    await database.sql(`insert into "Shop migrations" (name, run_on) values ('9999_future', now())`)
+    await assert.rejects(migrate({ ...database, set }), {
+      name: 'DatabaseRefused',
+      message: "The database's schema is newer than this version of the shop: it has 9999_future.",
+    })
+  })
+})
+
 describe('readiness', () => {
   it('needs a database that answers and every migration, and no less than the code knows', async (t) => {
     const database = await emptyDatabase(t)
     const pool = openPool({ url: database.url, max: 2, prepared: true, onEvent: () => {} })
     const readiness = postgresReadiness(pool)
-    assert.equal(await readiness.ready(1000), false)
+    assert.equal((await readiness.look(1000)).current, false)
     await migrate(database)
-    assert.equal(await readiness.ready(1000), true)
+    assert.equal((await readiness.look(1000)).current, true)
     await addFutureMigration(database)
-    assert.equal(await readiness.ready(1000), true)
+    assert.equal((await readiness.look(1000)).current, true)
     await database.sql("delete from public.latchkey_migrations where name <> '9999_future'")
-    assert.equal(await readiness.ready(1000), false)
+    assert.equal((await readiness.look(1000)).current, false)
     await pool.close()
-    assert.equal(await readiness.ready(1000), false)
+    assert.equal((await readiness.look(1000)).current, false)
   })
 })
 
@@ -133,10 +168,46 @@ describe('row H10: a server', () => {
   })
 })
 
+describe('row H8: a server with a standby', () => {
+  for (const [name, { names, commit, walsender }, warning] of [
+    ['that commits wait for', { names: 'ANY 1 (a, b)', commit: 'on', walsender: 1 }, null],
+    ['that no commit waits for', { names: '', commit: 'on', walsender: 1 }, /^A standby follows, and no/],
+    ['that no session waits for', { names: '*', commit: 'local', walsender: 1 }, /^The setting .* is local/],
+    ['to come, none yet', { names: '', commit: 'local', walsender: 0 }, null],
+    // Which changes data elsewhere and takes over from nobody.
+    ['that only subscribes', { names: '', commit: 'on', walsender: 2 }, null],
+  ] as const) {
+    it(`${name} is ${warning === null ? 'as it should be' : 'warned of'}`, async (t) => {
+      const database = await emptyDatabase(t)
+      // What a session sees of a server with others beside it.
+      await database.sql(`
+        create schema fake;
+        create view fake.pg_stat_replication as select pid from generate_series(1, 2) as pid where pid = ${walsender};
+        create view fake.pg_replication_slots as
+          select 'logical' as slot_type, 2 as active_pid union all select 'logical', null union all select 'physical', 1;
+        create function fake.current_setting(name text) returns text language sql as $$
+          select case name when 'synchronous_standby_names' then '${names}' else pg_catalog.current_setting(name) end $$;
+        alter database ${nameOf(database)} set synchronous_commit = ${commit}`)
+      await database.sql(`alter database ${nameOf(database)} set search_path = fake, pg_catalog, public`)
+      const warnings = await checkServer(database)
+      assert.equal(warnings.length, warning === null ? 0 : 1)
+      if (warning !== null) assert.match(warnings[0] ?? '', warning)
+    })
+  }
+})
+
 async function emptyDatabase(t: TestContext): Promise<TestDatabase> {
   const database = await createTestDatabase({ migrated: false })
   t.after(() => database.drop())
   return database
+}
+
+function ownMigrations(t: TestContext): MigrationSet {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-migrations-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, '0001_shelves.sql'), 'create table shelves (id int primary key);')
+  writeFileSync(join(folder, '0002_books.sql'), 'create table books (shelf int references shelves);')
+  return { folder, table: 'Shop migrations', owner: 'the shop' }
 }
 
 async function appliedOnce(database: TestDatabase, applied: readonly (readonly string[])[]): Promise<void> {

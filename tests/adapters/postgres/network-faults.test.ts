@@ -7,8 +7,8 @@ import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens
 import { type DatabasePool, openPool } from '../../../src/adapters/postgres/pool.ts'
 import { PromptClient } from '../../../src/adapters/postgres/prompt-client.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
+import { login, storedCustomer, unrevoked } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
-import { login, storedCustomer, unrevoked } from '../../support/stores.ts'
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 
 const MAX = 4

@@ -4,8 +4,8 @@ import { postgresCustomers } from '../../../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens.ts'
 import type { DatabasePool } from '../../../src/adapters/postgres/pool.ts'
 import type { Session, Statement } from '../../../src/adapters/postgres/session.ts'
+import { login, namedToken, storedCustomer, WAIT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
-import { login, namedToken, storedCustomer, WAIT_MS } from '../../support/stores.ts'
 
 /** What each statement reads by: the names of indexes, or `Seq Scan of …` for a table that is read whole. */
 type Reads = Map<string, readonly string[]>
@@ -49,6 +49,11 @@ describe('the plans on tables that have grown', () => {
     await namedToken(explained, customer)
     await loginTokens.findByDigest(digest, WAIT_MS)
     await loginTokens.listOf(customer.id, WAIT_MS)
+    await loginTokens.list({ after: null, limit: 500 }, WAIT_MS)
+    await loginTokens.touch([{ id: token.id, atMs: Date.now() }], WAIT_MS)
+    await loginTokens.revokeOf(customer.id, { name: 'bot' }, Date.now(), WAIT_MS)
+    await loginTokens.revokeIssuedBefore(0, Date.now(), WAIT_MS)
+    await loginTokens.prune(0, 1000, WAIT_MS)
     await loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
     await customers.findByEmail(customer.email, WAIT_MS)
     await customers.setPasswordHash(customer.id, customer.passwordHash, Date.now(), WAIT_MS)
@@ -63,6 +68,13 @@ describe('the plans on tables that have grown', () => {
       add_token: ['customers_pkey'],
       find_tokens_by_digests: ['customers_pkey', 'login_tokens_token_hash_key'],
       list_tokens_of_customer: ['login_tokens_customer_id_idx'],
+      list_tokens: ['customers_email_key', 'login_tokens_customer_id_idx'],
+      touch_tokens: ['login_tokens_pkey', 'login_tokens_pkey', 'login_tokens_pkey'],
+      lock_customer_of_tokens: ['customers_pkey'],
+      revoke_chosen_tokens: ['login_tokens_customer_id_idx'],
+      revoke_tokens_issued_before: ['login_tokens_pkey', 'login_tokens_pkey'],
+      try_prune_lock: [],
+      prune_tokens: ['login_tokens_ended_at_idx', 'login_tokens_pkey'],
       revoke_token: ['login_tokens_pkey'],
       find_customer_by_email: ['customers_email_key'],
       set_password_hash: ['customers_pkey'],

@@ -1,53 +1,41 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Client } from 'pg'
-import type { LoginTokens } from '../../../src/application/ports.ts'
+import { PRUNE_LOCK } from '../../../src/adapters/postgres/upkeep.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
+import { aCustomer } from '../../../src/testing/builders.ts'
+import { login, namedToken, storedCustomer, WAIT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
-import { raceEnding, raceLogins } from '../../support/races.ts'
-import { rounds } from '../../support/rounds.ts'
-import { login, storedCustomer, WAIT_MS } from '../../support/stores.ts'
+import { until } from '../../support/until.ts'
 
 describe('on PostgreSQL', () => {
   let stores: PostgresStores
   before(async () => {
     stores = await openPostgresStores()
+    // Two connections before anybody waits: while the second one is made, the first would give its lock up.
+    await Promise.all([storedCustomer(stores), storedCustomer(stores)])
   })
   after(() => stores.close())
 
-  it('row G7: 64 parallel logins mixed with logouts leave one live token', async (t) => {
-    const count = rounds('G7', 15)
-    for (let round = 0; round < count; round += 1) await raceLogins(stores, 64)
-    t.diagnostic(`G7: ${count} rounds of 64 logins and 16 logouts, 0 violations`)
-  })
-
-  it('row G7: the race is lost by a replacement that takes no lock', async () => {
-    const loginTokens: LoginTokens = { ...stores.loginTokens, replace: replaceWithoutLock(stores) }
-    await assert.rejects(raceLogins({ ...stores, loginTokens }, 64))
-  })
-
-  it('row G7b: no token won with the old password outlives a change or a disable', async (t) => {
-    const count = rounds('G7B', 30)
-    for (let round = 0; round < count; round += 1) {
-      await raceEnding(stores, 'password')
-      await raceEnding(stores, 'disable')
-    }
-    t.diagnostic(`G7b: ${count} rounds of each, 0 live tokens`)
-  })
-
-  it('row G7b: the race is lost by a replacement that compares nothing', async () => {
-    const loginTokens: LoginTokens = {
-      ...stores.loginTokens,
-      async replace(newLogin, waitMs) {
-        const [row] = await stores.database.sql('select password_hash from customers where id = $1', [
-          newLogin.token.customerId,
-        ])
-        return stores.loginTokens.replace({ ...newLogin, verifiedHash: row?.password_hash }, waitMs)
-      },
-    }
-    await assert.rejects(async () => {
-      for (let round = 0; round < 30; round += 1) await raceEnding({ ...stores, loginTokens }, 'password')
-    })
+  it('two batches of the same customers in opposite orders wait for each other, and not in a circle', async () => {
+    const batch = (...emails: string[]) =>
+      emails.map((email) => ({ customer: aCustomer({ email }), passwordHash: null }))
+    const holder = new Client({ connectionString: stores.database.url })
+    await holder.connect()
+    await holder.query('begin')
+    // Held between the other two, so that each batch has its first row before it can go on to the last.
+    await holder.query(
+      "insert into customers (id, email, created_at) values (gen_random_uuid(), 'm@x', now())",
+    )
+    const both = Promise.all([
+      stores.customers.addMany(batch('a@x', 'm@x', 'z@x'), WAIT_MS),
+      stores.customers.addMany(batch('z@x', 'm@x', 'a@x'), WAIT_MS),
+    ])
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until(async () => (await holder.query(waiting)).rowCount === 2)
+    await holder.query('rollback')
+    await holder.end()
+    assert.equal((await both).flat().filter(Boolean).length, 3)
   })
 
   it('case 037, row H5: a locked row stops the changes to it in time, and nothing else', async (t) => {
@@ -85,24 +73,92 @@ describe('on PostgreSQL', () => {
     assert.equal(await loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS), true)
     t.diagnostic(`H5: 5 changes refused, the slowest after ${Math.round(slowestMs)} ms`)
   })
-})
 
-function replaceWithoutLock({ pool }: PostgresStores): LoginTokens['replace'] {
-  const revoke = {
-    name: 'mutant_revoke',
-    text: "update login_tokens set revoked_at = now() where customer_id = $1 and name = 'login' and revoked_at is null",
-  }
-  const insert = {
-    name: 'mutant_insert',
-    text: `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
-           values ($1, $2, 'login', decode($3, 'hex'), '{*}', now())`,
-  }
-  return ({ token, digest }, waitMs) =>
-    pool.run(waitMs, (session) =>
-      session.transaction(async () => {
-        await session.query(revoke, [token.customerId])
-        await session.query(insert, [token.id, token.customerId, digest])
-        return 1
-      }),
+  it('case 037: a last use waits for no locked row, is told of it and is written next time', async () => {
+    const customer = await storedCustomer(stores)
+    const [held, free] = [await namedToken(stores, customer), await namedToken(stores, customer)]
+    const uses = [held, free].map(({ token }) => ({ id: token.id, atMs: 1_700_000_000_000 }))
+    const holder = new Client({ connectionString: stores.database.url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select from login_tokens where id = $1 for update', [held.token.id])
+    const { loginTokens } = stores
+    const used = async () =>
+      (await loginTokens.listOf(customer.id, WAIT_MS)).filter(({ lastUsedAtMs }) => lastUsedAtMs !== null)
+    // What waits for a lock is given up after 800 ms.
+    assert.deepEqual(await loginTokens.touch(uses, 1000), [held.token.id])
+    assert.deepEqual(
+      (await used()).map(({ id }) => id),
+      [free.token.id],
     )
-}
+    await holder.query('rollback')
+    await holder.end()
+    assert.deepEqual(await loginTokens.touch(uses, WAIT_MS), [])
+    assert.equal((await used()).length, 2)
+  })
+
+  it('a last use never goes back, not even for as long as another write takes', async (t) => {
+    const customer = await storedCustomer(stores)
+    const { token } = await namedToken(stores, customer)
+    await stores.database.sql(`
+      create table went_back (at timestamptz);
+      create function note_way_back() returns trigger language plpgsql as $$
+        begin insert into went_back values (new.last_used_at); return null; end $$;
+      create trigger note_way_back after update on login_tokens for each row
+        when (new.last_used_at < old.last_used_at) execute function note_way_back()`)
+    let writes = 0
+    const writer = async () => {
+      for (let count = 0; count < 250; count += 1) {
+        const atMs = 1_700_000_000_000 + (writes++ ^ 7)
+        await stores.loginTokens.touch([{ id: token.id, atMs }], WAIT_MS)
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, writer))
+    assert.deepEqual(await stores.database.sql('select from went_back'), [])
+    t.diagnostic(`${writes} writes by 8 at once, none went back`)
+  })
+
+  it('a prune waits for no locked row, and for no other prune', async () => {
+    const customer = await storedCustomer(stores)
+    const [held] = [
+      await namedToken(stores, customer, { expiresAtMs: 1 }),
+      await namedToken(stores, customer, { expiresAtMs: 1 }),
+    ]
+    const holder = new Client({ connectionString: stores.database.url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select from login_tokens where id = $1 for update', [held.token.id])
+    const { loginTokens } = stores
+    assert.equal(await loginTokens.prune(2, 1000, 1000), 1)
+    assert.deepEqual(
+      (await loginTokens.listOf(customer.id, WAIT_MS)).map(({ id }) => id),
+      [held.token.id],
+    )
+    await holder.query('rollback')
+
+    await holder.query('begin')
+    await holder.query('select pg_advisory_xact_lock($1)', [PRUNE_LOCK])
+    assert.equal(await loginTokens.prune(2, 1000, 1000), null)
+    await holder.query('rollback')
+    await holder.end()
+    assert.equal(await loginTokens.prune(2, 1000, WAIT_MS), 1)
+  })
+
+  it('tokens are revoked by their age in steps, however many there are, and none twice', async () => {
+    const customer = await storedCustomer(stores)
+    await stores.database.sql(
+      `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, revoked_at)
+       select gen_random_uuid(), $1, 'many', sha256(convert_to('many ' || n, 'UTF8')), '{}', to_timestamp(n % 4),
+              case when n % 5 = 0 then now() end
+         from generate_series(1, 5000) as n`,
+      [customer.id],
+    )
+    assert.equal(await stores.loginTokens.revokeIssuedBefore(2000, Date.now(), WAIT_MS), 2000)
+    const [row] = await stores.database.sql<{ left: number; early: number }>(
+      `select count(*)::int as left, (count(*) filter (where created_at < to_timestamp(2)))::int as early
+         from login_tokens where customer_id = $1 and revoked_at is null`,
+      [customer.id],
+    )
+    assert.deepEqual(row, { left: 2000, early: 0 })
+  })
+})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { namedToken, storedCustomer, WAIT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
-import { namedToken, storedCustomer, WAIT_MS } from '../../support/stores.ts'
 
 describe('What PostgreSQL kept', () => {
   let stores: PostgresStores

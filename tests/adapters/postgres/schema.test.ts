@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { Client } from 'pg'
 import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens.ts'
 import { openPool } from '../../../src/adapters/postgres/pool.ts'
+import { login, namedToken, storedCustomer, WAIT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
-import { login, namedToken, storedCustomer, WAIT_MS } from '../../support/stores.ts'
 
 const MOMENT_MS = Date.UTC(2030, 0, 1)
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isReadOnly, judge, sqlStateOf } from '../../../src/adapters/postgres/sql-state.ts'
+import { isReadOnly, isUnreplicated, judge, sqlStateOf } from '../../../src/adapters/postgres/sql-state.ts'
 
 describe('an error of the database', () => {
   const cases: readonly [states: string, isBug: boolean, isConnectionLost: boolean][] = [
@@ -33,6 +33,14 @@ describe('an error of the database', () => {
       assert.equal(sqlStateOf(error), null)
     assert.equal(isReadOnly(serverError('25006')), true)
     assert.equal(isReadOnly(serverError('42601')), false)
+  })
+})
+
+describe('a notice of the database', () => {
+  it('tells of a commit that its standby may miss, in any language', () => {
+    const german = { severity: 'WARNUNG', message: 'breche ab', routine: 'SyncRepWaitForLSN' }
+    assert.equal(isUnreplicated(german), true)
+    for (const other of [{}, { routine: 'EndTransactionBlock' }]) assert.equal(isUnreplicated(other), false)
   })
 })
 

@@ -1,6 +1,6 @@
 import { after, before } from 'node:test'
-import { customersContract } from '../../contracts/customers.ts'
-import { loginTokensContract } from '../../contracts/login-tokens.ts'
+import { customersContract } from '../../../src/testing/contracts/customers.ts'
+import { loginTokensContract } from '../../../src/testing/contracts/login-tokens.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 
 let stores: PostgresStores

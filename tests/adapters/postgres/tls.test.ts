@@ -1,45 +1,21 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import { withDirectClient } from '../../../src/adapters/postgres/direct-client.ts'
 import { driverUrl } from '../../../src/adapters/postgres/driver-url.ts'
+import { selfSignedFor, withoutOpenssl } from '../../support/certificate.ts'
 import { runLatchkey, temporaryFolder } from '../../support/running-process.ts'
 
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0
-
-describe('TLS to the database', {
-  skip: hasOpenssl ? false : 'openssl, which makes the certificate, is not on this machine',
-}, () => {
+describe('TLS to the database', { skip: withoutOpenssl }, () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>
   let server: Server
   let url: string
   let encrypted = 0
   before(async () => {
     folder = await temporaryFolder()
-    const [key, cert] = [join(folder.path, 'key.pem'), join(folder.path, 'cert.pem')]
-    const request = [
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-keyout',
-      key,
-      '-out',
-      cert,
-      '-days',
-      '2',
-    ]
-    execFileSync(
-      'openssl',
-      [...request, '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'],
-      { stdio: 'ignore' },
-    )
-    const secureContext = createSecureContext({ key: readFileSync(key), cert: readFileSync(cert) })
+    const secureContext = createSecureContext(selfSignedFor(folder.path))
     // As much of a server as TLS needs: it agrees to encrypt, and ends where a log-in would begin.
     server = createServer((socket) => {
       socket.on('error', () => {})

@@ -9,6 +9,7 @@ import { inParallel } from '../wire.ts'
 
 const CACHE = 'src/adapters/node-cache/cache.ts'
 const ENTRIES = 100
+const TRIES = 5
 
 /** The cache may be too small for its tokens, and many may want the same one at once. */
 export const cachingRows: readonly Row[] = [
@@ -20,7 +21,7 @@ export const cachingRows: readonly Row[] = [
       {
         name: 'a full cache throws',
         file: CACHE,
-        find: 'if (order.size >= maxEntries) entries.del(first(order))',
+        find: 'entries.del(first(order))',
         replace: '',
         and: { find: 'checkperiod: 0', replace: 'checkperiod: 0, maxKeys: maxEntries' },
       },
@@ -43,28 +44,37 @@ export const cachingRows: readonly Row[] = [
       {
         name: 'nobody joins a look-up',
         file: 'src/adapters/caching/login-tokens.ts',
-        find: 'return (fills.get(digest) ?? beginFill(digest, waitMs)).reading',
-        replace: 'return beginFill(digest, waitMs).reading',
+        find: 'return (fills.get(digest) ?? beginFill(digest, waitMs, requester)).reading',
+        replace: 'return beginFill(digest, waitMs, requester).reading',
       },
     ],
     run: (trial) =>
-      withApp(trial, {}, async (app) => {
+      // Noting the last use asks the database, too.
+      withApp(trial, { env: { TOKEN_LAST_USED: 'off' } }, async (app) => {
         await untilCurrent(trial, app)
-        const { pool } = app.service.database
+        const { pool } = app
         const { run } = pool
         let lookUps = 0
+        let lapses = 0
         const counting: typeof run = (waitMs, work) => {
           lookUps += 1
+          // On a machine that stands still for so long nothing may be joined, and nothing is shown.
+          if (!app.service.invalidations.isCurrent()) lapses += 1
           return run(waitMs, work)
         }
         Object.assign(pool, { run: counting })
-        for (const token of await storedTokens(app.database, trial.size)) {
+        let rounds = 0
+        for (const token of await storedTokens(app.database, TRIES * trial.size)) {
           lookUps = 0
+          lapses = 0
           const calls = Array.from({ length: 1000 }, () => app.call('/api/me', { token }))
           const wrong = (await Promise.all(calls)).filter(({ status }) => status !== 200)
           trial.expect(wrong.length === 0, () => `${wrong.length} of 1,000 are not 200`)
+          if (lapses > 0) continue
           trial.expect(lookUps === 1, () => `${lookUps} look-ups`)
+          if (++rounds === trial.size) return
         }
+        trial.require(false, () => `${rounds} rounds had a lease from end to end`)
       }),
   },
 ]

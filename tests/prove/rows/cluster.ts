@@ -65,7 +65,10 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
   const slowMs: number[] = []
   const client = quickClient()
   const balancer = hasHaProxy()
-    ? await openHaProxy(cluster.members.map((member) => Number(new URL(member.url()).port)))
+    ? await openHaProxy(
+        cluster.members.map((member) => Number(new URL(member.url()).port)),
+        { checks: 'check inter 100 fall 1 rise 1' },
+      )
     : null
   const chaos = [
     (async () => {

@@ -1,5 +1,6 @@
 import { PASSWORD } from '../../support/running-app.ts'
 import { loginStatus, withApp } from '../app.ts'
+import { UNLIMITED } from '../crowd.ts'
 import type { Row } from '../row.ts'
 
 const PASSWORD_RULES = 'src/domain/password.ts'
@@ -15,8 +16,8 @@ export const credentialRows: readonly Row[] = [
       {
         name: 'a password is trimmed',
         file: 'src/application/login.ts',
-        find: 'passwords.verify(password, ',
-        replace: 'passwords.verify(password.trim(), ',
+        find: 'hashing.verify(password, ',
+        replace: 'hashing.verify(password.trim(), ',
       },
       {
         name: 'NUL is let through',
@@ -206,9 +207,15 @@ export const credentialRows: readonly Row[] = [
         replace:
           "if (found !== null && !mayLogIn) throw new Error('disabled')\n      if (!right || !mayLogIn || verifiedHash === null) break",
       },
+      {
+        name: 'a damaged hash is an error',
+        file: 'src/adapters/bcrypt/password-hasher.ts',
+        find: 'onDamaged()\n',
+        replace: "throw new Error('damaged')\n",
+      },
     ],
     run: (trial) =>
-      withApp(trial, {}, async (app) => {
+      withApp(trial, { env: { BCRYPT_COST: '5', ...UNLIMITED } }, async (app) => {
         const causes: Record<string, string> = {
           unknown: 'nobody@example.com',
           wrong: (await app.addCustomer({ email: 'wrong@example.com' })).email,
@@ -220,6 +227,7 @@ export const credentialRows: readonly Row[] = [
           ['$2x$', '$2x$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'],
           ['cost 16', '$2b$16$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'],
           ['empty', ''],
+          ['a cheaper hash', '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'],
         ] as const) {
           const { id, email } = await app.addCustomer()
           await app.database.sql('update customers set password_hash = $2 where id = $1', [id, hash])
@@ -228,10 +236,11 @@ export const credentialRows: readonly Row[] = [
         const disabled = await app.addCustomer()
         await app.service.latchkey.customers.disable(disabled.id, app.service.latchkey.patience())
         causes.disabled = disabled.email
+        const hasPassword = new Set(['wrong', 'a cheaper hash'])
         let standard: string | null = null
         for (let round = 0; round < trial.size; round++) {
           for (const [cause, email] of Object.entries(causes)) {
-            const password = cause === 'wrong' ? 'wrong' : PASSWORD
+            const password = hasPassword.has(cause) ? 'wrong' : PASSWORD
             const { status, headers, body } = await app.call('/api/login', {
               body: { email, password },
               headers: { 'X-Request-Id': 'same' },

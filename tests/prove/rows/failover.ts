@@ -3,12 +3,12 @@ import { PASSWORD } from '../../support/running-app.ts'
 import { startLatchkey } from '../../support/running-process.ts'
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { databaseAt } from '../own-server.ts'
-import { type PlainServer, withPlainServers } from '../plain-servers.ts'
+import { type PlainServer, SYNCHRONOUS, withPlainServers } from '../plain-servers.ts'
 import type { Row, Trial } from '../row.ts'
 import { isRefused, isRight, type Scene, shown, untilServed, withScene } from '../scene.ts'
 
 const POOL = 'src/adapters/postgres/pool.ts'
-const CHECK = 'src/adapters/postgres/check-server.ts'
+const CHECK = 'src/adapters/postgres/server-faults.ts'
 const HEALED_MS = 5000
 
 /** The server is another than it was, or of a kind that would break the promises. */
@@ -41,8 +41,7 @@ export const failoverRows: readonly Row[] = [
       const healed = { readOnly: 0, promoted: 0 }
       for (let round = 0; round < trial.size; round++) {
         await withPlainServers(trial, async (launch) => {
-          // What is acknowledged is on the standby's disk: only then does a revocation outlive its primary.
-          const primary = await launch({ settings: { synchronous_standby_names: '*' } })
+          const primary = await launch({ settings: SYNCHRONOUS })
           const following = { primary_conninfo: primary.database.url }
           const standby = await launch({ settings: following, isStandby: true })
           const proxy = await openTcpProxy(primary.database.url)
@@ -204,16 +203,16 @@ async function failOver(
   await primary.crash()
   proxy.leadTo(standby.database.url)
   for (let i = 0; i < 5; i++) {
-    const answers = await Promise.all([
-      login(),
-      me(token),
-      app.call('/api/logout', { token }),
-      app.call('/readyz', { method: 'GET' }),
-    ])
+    const answers = await Promise.all([login(), me(token), app.call('/api/logout', { token })])
     for (const answer of answers) {
       trial.expect(isRefused(answer), () => `before the promotion: ${shown(answer)}`)
     }
   }
+  // It waits for about a second to be sure.
+  const unready = () => app.call('/readyz', { method: 'GET' })
+  const endMs = performance.now() + 5000
+  while ((await unready()).status === 200 && performance.now() < endMs) await sleep(50)
+  trial.expect(isRefused(await unready()), () => 'readyz says yes')
   trial.expect(
     app.logLines.some((line) => line.includes('database.standby_refused')),
     () => 'the standby was never asked',

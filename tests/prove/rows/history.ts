@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Called } from '../../../src/testing/call.ts'
 import type { TestDatabase } from '../../support/database.ts'
-import { type Called, PASSWORD } from '../../support/running-app.ts'
+import { PASSWORD } from '../../support/running-app.ts'
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { type Cluster, type Member, post, withCluster } from '../cluster.ts'
 import {

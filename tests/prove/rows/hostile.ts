@@ -6,8 +6,9 @@ import { serviceSecrets } from '../../../src/adapters/node-crypto/service-secret
 import { tokenSecrets } from '../../../src/adapters/node-crypto/token-secrets.ts'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
 import { latchkey } from '../../../src/application/latchkey.ts'
-import type { Ports } from '../../../src/application/ports.ts'
+import type { Ports } from '../../../src/application/ports/ports.ts'
 import type { LatchkeyError } from '../../../src/domain/errors.ts'
+import { aRequester, idlePorts } from '../../support/idle-ports.ts'
 import { loginStatus, withApp } from '../app.ts'
 import { type Mutant, type Row, Skipped } from '../row.ts'
 import { inParallel, randomFrom } from '../wire.ts'
@@ -36,7 +37,7 @@ export const hostileRows: readonly Row[] = [
             const text = strings[i] ?? ''
             for (const [email, password] of [
               [text, 'x'],
-              ['a@example.com', text],
+              [`a${i}@example.com`, text],
               [`a${text}`, text],
             ] as const) {
               const status = await loginStatus(app, email, password)
@@ -108,12 +109,13 @@ export const hostileRows: readonly Row[] = [
       const ports = {
         loginTokens: { findByDigest: counting },
         invalidations: memoryInvalidations(),
+        ...idlePorts(),
         secrets: tokenSecrets({ prefix: 'lk' }),
         serviceSecrets: serviceSecrets([]),
         clock: systemClock,
         ids: randomIds,
       } as unknown as Ports
-      const { authenticate, patience } = latchkey(ports, { tokenTtlMs: null })
+      const { authenticate, patience } = latchkey(ports, { tokenTtlMs: null, loginLimitAccount: null })
       const { secret } = ports.secrets.issue()
       const random = randomFrom(trial.size)
       const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -122,7 +124,7 @@ export const hostileRows: readonly Row[] = [
         const other = alphabet[(alphabet.indexOf(secret[at] as string) + 1 + random(61)) % 62]
         let answer = 'accepted'
         try {
-          await authenticate(secret.slice(0, at) + other + secret.slice(at + 1), patience())
+          await authenticate(secret.slice(0, at) + other + secret.slice(at + 1), patience(), aRequester())
         } catch (error) {
           answer = (error as LatchkeyError).reason
         }

@@ -1,15 +1,22 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { route } from '../../../src/adapters/http/route.ts'
 import { sendRaw } from '../../support/raw-http.ts'
-import { PASSWORD } from '../../support/running-app.ts'
+import { PASSWORD, type RunningApp } from '../../support/running-app.ts'
+import { runLatchkey } from '../../support/running-process.ts'
 import { type AppOptions, withApp } from '../app.ts'
-import type { Row } from '../row.ts'
+import type { Row, Trial } from '../row.ts'
 
 const DISPATCH = 'src/adapters/http/dispatch.ts'
+
+/** A command takes a second to start. */
+const COMMANDS_EVERY = 10
 
 export const logRows: readonly Row[] = [
   {
     id: 'K1',
-    promise: 'no secret in any line of the log, at the finest level, bugs and outages included',
+    promise:
+      'no secret in any line of log, audit log or command, at the finest level, bugs and outages included',
     sizes: { ci: 20, release: 500 },
     mutants: [
       {
@@ -36,12 +43,30 @@ export const logRows: readonly Row[] = [
         find: 'exchange.route = route.path',
         replace: "exchange.route = request.url ?? ''",
       },
+      {
+        name: 'a failed login is told of with its e-mail',
+        file: 'src/application/login.ts',
+        find: 'customer_id: last?.customer.id ?? null',
+        replace: 'customer_id: attempt.account',
+      },
+      {
+        name: 'a refused token is told of with its text',
+        file: 'src/application/authenticate.ts',
+        find: '...idsOf(owned), reason }',
+        replace: '...idsOf(owned), token_id: presented, reason }',
+      },
     ],
     async run(trial) {
+      const auditFile = join(trial.folder, 'audit.jsonl')
       const service = 'canary-service-secret-0123456789abcdef'
       const options: AppOptions = {
         hasBugs: true,
-        env: { SERVICE_TOKENS: `canary=${service}`, TOKEN_CACHE_TTL: '0s', ACCESS_LOG: 'all' },
+        env: {
+          SERVICE_TOKENS: `canary=${service}`,
+          TOKEN_CACHE_TTL: '0s',
+          ACCESS_LOG: 'all',
+          AUDIT_LOG: auditFile,
+        },
         routes: () => [
           route('POST /broken', {
             auth: 'none',
@@ -56,6 +81,7 @@ export const logRows: readonly Row[] = [
       }
       await withApp(trial, options, async (app) => {
         let read = 0
+        let audited = 0
         for (let i = 0; i < trial.size; i++) {
           const password = `canary-password-${i}`
           const { email, id } = await app.addCustomer({ email: `canary-email-${i}@example.com`, password })
@@ -67,6 +93,11 @@ export const logRows: readonly Row[] = [
           await app.call(`/api/me?token=${token}&x=canary-query-${i}`, { token })
           await app.call('/api/login', { body: { email: password, password: token } })
           await app.call('/api/login', { body: `{"email":"${email}","password":"${password}` })
+          await app.call('/api/login', { body: { email, password: `${password}x` } })
+          await app.call('/api/me', { token: await app.login(email, password) })
+          await app.call('/api/me', { token })
+          await app.call('/api/logout', { token })
+          const said = i % COMMANDS_EVERY === 0 ? await runCommands(trial, app, auditFile, i) : ''
           await app.call(`/api/broken?token=${token}`, { token })
           await app.call('/api/status', { method: 'GET', token: service })
           await app.call('/api/status', { method: 'GET', token: `${service}x` })
@@ -77,9 +108,12 @@ export const logRows: readonly Row[] = [
             bug.status === 500 && !JSON.stringify(bug.body).includes('token_hash'),
             () => `a broken statement: ${JSON.stringify(bug.body)}`,
           )
-          const log = app.logLines.slice(read).join('')
+          const audit = readFileSync(auditFile, 'utf8')
+          const log = app.logLines.slice(read).join('') + audit.slice(audited) + said
           read = app.logLines.length
-          trial.expect(log.includes('request.failed'), () => 'nothing was logged')
+          audited = audit.length
+          for (const event of ['request.failed', 'login.failed', 'token.denied', 'token.issued'])
+            trial.expect(log.includes(event), () => `nothing of ${event} was logged`)
           for (const canary of [
             token,
             token.slice(0, 12),
@@ -134,6 +168,7 @@ export const logRows: readonly Row[] = [
       }
       await withApp(trial, options, async (app) => {
         let read = 0
+        let audited = 0
         for (let i = 0; i < trial.size; i++) {
           for (const text of [
             '\r\n',
@@ -158,9 +193,10 @@ export const logRows: readonly Row[] = [
             const login = await app.call('/api/login', {
               body: { email: `a${text}@example.com`, password: text },
             })
-            const lines = app.logLines.slice(read)
+            const lines = [...app.logLines.slice(read), ...app.auditLines.slice(audited)]
             read = app.logLines.length
-            const events = ['request.failed', ...(login.status === 401 ? ['request'] : [])]
+            audited = app.auditLines.length
+            const events = ['request.failed', ...(login.status === 401 ? ['request', 'login.failed'] : [])]
             trial.expect(
               lines.length === events.length,
               () => `${lines.length} lines for ${events.length} events`,
@@ -180,3 +216,29 @@ export const logRows: readonly Row[] = [
     },
   },
 ]
+
+/** All that commands say of a customer with a canary for a password, who is made, changed and deleted. */
+async function runCommands(trial: Trial, app: RunningApp, auditFile: string, i: number): Promise<string> {
+  const email = `commands-${i}@example.com`
+  const env = { DATABASE_URL: app.database.url, AUDIT_LOG: auditFile, BCRYPT_COST: '4', LOG_LEVEL: 'trace' }
+  let said = ''
+  for (const [args, input] of [
+    [['add', email, '--password-stdin'], `canary-password-of-command-${i}`],
+    [['add', email, '--password-stdin'], 'canary'],
+    [['password', email, '--password-stdin'], `canary-other-password-${i}`],
+    [['password', email, '--hash-stdin'], '$2b$04$canary'],
+    [['disable', email], ''],
+    [['show', email], ''],
+    [['delete', email], ''],
+  ] as const) {
+    const { code, stdout, stderr } = await runLatchkey(['customer', ...args], {
+      cwd: trial.folder,
+      env,
+      input,
+    })
+    const refused = input === 'canary' || input === '$2b$04$canary'
+    trial.expect(code === (refused ? 1 : 0), () => `customer ${args[0]} ended with ${code}: ${stderr}`)
+    said += stdout + stderr
+  }
+  return said
+}

@@ -60,9 +60,9 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'shares a look-up without a lease',
     file: CACHE,
-    find: 'if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading',
+    find: 'if (!invalidations.isCurrent()) return beginFill(digest, waitMs, requester).reading',
     replace:
-      'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, waitMs)).reading',
+      'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, waitMs, requester)).reading',
   },
   {
     name: 'loses sight of a look-up when it begins another',
@@ -94,7 +94,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
       compared.grant(sentAt)
       isHeld = compared.holds()
       callOff()
-      callOff = alarm(sentAt.monotonicMs + 950, lease.end)
+      callOff = clock.after(sentAt.monotonicMs + 950 - clock.monotonicMs(), lease.end)
     },
     end() {
       isHeld = false
@@ -138,7 +138,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
     name: 'answers "seen" before it has obeyed',
     file: INSTANCE,
     find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
-    replace: `alarm(clock.monotonicMs() + 20, () => {
+    replace: `clock.after(20, () => {
           for (const invalidation of notice.invalidations) obey(invalidation)
         })`,
   },

@@ -65,10 +65,15 @@ interface Bench {
 const isAsync = (call: PortCall) => call.isAsync
 /** Whether it is given what is left of the request's patience. */
 const asksStore = ({ port }: PortCall) => ['customers', 'loginTokens', STORED].includes(port)
-const afterBug = (right: number, { port }: PortCall) =>
-  // What is kept, and for how long, need not decide the answer.
-  port === 'cache' || port === 'clock' ? [right, 500] : [500]
-const afterOutage = () => [503]
+const afterBug = (right: number, call: PortCall) =>
+  afterwards(right, call) ?? afterKeeping(right, call) ?? [500]
+const afterOutage = (right: number, call: PortCall) => afterwards(right, call) ?? [503]
+/** A login that is done stays so, whether or not its place can be given back. */
+const afterwards = (right: number, { method }: PortCall) =>
+  method === 'settle' && right === 200 ? [right] : null
+/** What is kept, and for how long, need not decide the answer. */
+const afterKeeping = (right: number, { port }: PortCall) =>
+  port === 'cache' || port === 'clock' ? [right, 500] : null
 
 const FAULTS: readonly Fault[] = [
   {
@@ -137,8 +142,8 @@ export const portRows: readonly Row[] = [
       {
         name: 'a verification that fails counts as right',
         file: LOGIN,
-        find: 'await passwords.verify(password, verifiedHash)',
-        replace: 'await passwords.verify(password, verifiedHash).catch(() => true)',
+        find: 'await hashing.verify(password, verifiedHash)',
+        replace: 'await hashing.verify(password, verifiedHash).catch(() => true)',
       },
       {
         name: 'a token that may not be stored is handed out',

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import type { Called } from '../../../src/testing/call.ts'
 import type { TestDatabase } from '../../support/database.ts'
 import { quickClient } from '../../support/quick-client.ts'
-import { type Called, PASSWORD, type RunningApp } from '../../support/running-app.ts'
+import { PASSWORD, type RunningApp } from '../../support/running-app.ts'
 import { withApp } from '../app.ts'
 import {
   ACKNOWLEDGED_BEFORE_OBEYED,
@@ -83,9 +84,9 @@ export const revocationRows: readonly Row[] = [
       {
         name: 'a look-up is shared without a lease',
         file: CACHE,
-        find: 'if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading',
+        find: 'if (!invalidations.isCurrent()) return beginFill(digest, waitMs, requester).reading',
         replace:
-          'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, waitMs)).reading',
+          'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, waitMs, requester)).reading',
       },
     ],
     run: (trial) => slowLookUps(trial, 'stopped'),

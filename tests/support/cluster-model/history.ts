@@ -1,5 +1,5 @@
 import type { Digest, LoginToken } from '../../../src/domain/login-token.ts'
-import { aLoginToken } from '../builders.ts'
+import { aLoginToken } from '../../../src/testing/builders.ts'
 import type { Run } from './run.ts'
 
 /** A token, with the steps and moments that matter. */

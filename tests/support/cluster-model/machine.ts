@@ -1,12 +1,10 @@
-import type { Alarm } from '../../../src/adapters/postgres/announcing/alarm.ts'
-import type { Clock } from '../../../src/application/ports.ts'
+import type { Clock } from '../../../src/application/ports/clock.ts'
 import { type Run, START_MS } from './run.ts'
 import type { Sleeper } from './timeline.ts'
 
 /** What a process runs on: its clocks go at a rate of their own, and its timers are late. */
 export interface Machine extends Sleeper {
   readonly clock: Clock
-  readonly alarm: Alarm
   /** Milliseconds of its own for each true one. */
   readonly rate: number
   /** How long the monotonic clock stood still, and how far the wall clock was set. */
@@ -25,10 +23,10 @@ export function machineOf({ time, chance }: Run): Machine {
   const clock: Clock = {
     nowMs: () => START_MS + offsetMs + time.nowMs * rate + machine.setMs,
     monotonicMs: () => 5 + (time.nowMs - bornMs - machine.sleptMs) * rate,
+    after,
   }
   const machine: Machine = {
     clock,
-    alarm,
     rate,
     isAlive: true,
     wakesMs: 0,
@@ -38,7 +36,8 @@ export function machineOf({ time, chance }: Run): Machine {
   }
   return machine
 
-  function alarm(atMonotonicMs: number, act: () => void): () => void {
+  function after(ms: number, act: () => void): () => void {
+    const atMonotonicMs = clock.monotonicMs() + ms
     let isOff = false
     wait()
     return () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { BEAT_MS } from '../../../src/adapters/postgres/announcing/instance.ts'
 import { LEASE_MS } from '../../../src/adapters/postgres/announcing/lease.ts'
-import type { Invalidation, Invalidations } from '../../../src/application/ports.ts'
+import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { Database } from './database.ts'
 import type { History } from './history.ts'
 import { machineOf } from './machine.ts'
@@ -52,7 +52,6 @@ export function processesOf(run: Run, history: History, database: Database, netw
     const instance = parts.instance({
       name,
       clock: machine.clock,
-      alarm: machine.alarm,
       send: (payload) => network.say(process, payload),
       obey,
       warn: (payload) => assert.fail(`not understood: ${payload}`),

@@ -5,7 +5,7 @@ import type { History, Known } from './history.ts'
 import { LATE_MS, type Machine } from './machine.ts'
 import type { Process } from './processes.ts'
 import type { Run } from './run.ts'
-import { PATIENCE } from './service.ts'
+import { PATIENCE, REQUESTER } from './service.ts'
 
 /** Validates a token, and compares the answer with what was promised when it began. */
 export async function validate(
@@ -24,7 +24,7 @@ export async function validate(
   if (isOld) tally.secondLater += 1
   service.hasAsked = false
   // What it answers or throws at once is looked at below like the rest.
-  const validating = (async () => service.authenticate(known.digest, PATIENCE))()
+  const validating = (async () => service.authenticate(known.digest, PATIENCE, REQUESTER))()
   // A look-up is sent before anything else can run.
   const isHit = !service.hasAsked
   try {

@@ -5,8 +5,12 @@ import { serviceSecrets } from '../../../src/adapters/node-crypto/service-secret
 import { makeAdministerCustomers } from '../../../src/application/administer-customers.ts'
 import { type Authenticate, makeAuthenticate } from '../../../src/application/authenticate.ts'
 import type { Patience } from '../../../src/application/patience.ts'
-import type { Customers, Invalidations, LoginTokens, Ports } from '../../../src/application/ports.ts'
+import type { Customers } from '../../../src/application/ports/customers.ts'
+import type { Invalidations } from '../../../src/application/ports/invalidations.ts'
+import type { LoginTokens } from '../../../src/application/ports/login-tokens.ts'
+import type { Ports } from '../../../src/application/ports/ports.ts'
 import { fakePasswords, mapCache } from '../fakes.ts'
+import { aRequester, idlePorts } from '../idle-ports.ts'
 import type { Database } from './database.ts'
 import type { History } from './history.ts'
 import type { Machine } from './machine.ts'
@@ -22,6 +26,8 @@ export interface Service {
 }
 
 export const PATIENCE: Patience = { wait: (call) => call(1000) }
+
+export const REQUESTER = aRequester()
 
 const CACHE_TTL_MS = 60_000
 
@@ -59,6 +65,7 @@ export function serviceOf(
     loginTokens,
     invalidations,
     passwords: fakePasswords(),
+    ...idlePorts(),
     secrets: { issue: () => assert.fail(), digestOf: (presented) => presented },
     serviceSecrets: serviceSecrets([]),
     clock,

@@ -1,5 +1,4 @@
-import type { Clock } from '../../../application/ports.ts'
-import type { Alarm } from './alarm.ts'
+import type { Clock } from '../../../application/ports/clock.ts'
 import { LEASE_MS } from './lease.ts'
 
 /** Knows when every instance obeys what this one has committed. */
@@ -29,11 +28,9 @@ interface Round {
  */
 export function acknowledgements({
   clock,
-  alarm,
   ask,
 }: {
   readonly clock: Clock
-  readonly alarm: Alarm
   readonly ask: (n: number) => void
 }): Acknowledgements {
   const lastBeatMs = new Map<string, number>()
@@ -53,7 +50,7 @@ export function acknowledgements({
       new Promise((resolve) => {
         const nowMs = clock.monotonicMs()
         // A lease that is used later than this is of a heartbeat sent after the commit.
-        const callOff = alarm(nowMs + LEASE_MS, resolve)
+        const callOff = clock.after(LEASE_MS, resolve)
         // Before, the list of instances may lack one whose last heartbeat this link was too young to hear.
         if (nowMs - linkedMs < LEASE_MS) return
         gathering.push(() => {
@@ -70,7 +67,7 @@ export function acknowledgements({
     unlinked() {
       linkedMs = Infinity
       lastBeatMs.clear()
-      // Whoever waits is released by the alarm.
+      // Whoever waits is released by the clock.
       pending = null
       gathering = []
     },
@@ -96,7 +93,7 @@ export function acknowledgements({
         else
           round.missing.set(
             instance,
-            alarm(endsMs, () => obeyed(n, instance)),
+            clock.after(endsMs - nowMs, () => obeyed(n, instance)),
           )
       }
       finish(n, round)

@@ -1,6 +1,6 @@
-import type { Clock, Invalidation } from '../../../application/ports.ts'
+import type { Clock } from '../../../application/ports/clock.ts'
+import type { Invalidation } from '../../../application/ports/invalidations.ts'
 import { type Acknowledgements, acknowledgements } from './acknowledgements.ts'
-import type { Alarm } from './alarm.ts'
 import { leaseOn, type Moment, momentOf } from './lease.ts'
 import { type Notice, noticeOf, payloadOf } from './notices.ts'
 
@@ -32,23 +32,23 @@ const REMEMBERED_BEATS = 8
 export function protocolInstance({
   name,
   clock,
-  alarm,
   send,
   obey,
   warn,
+  onReturn = () => {},
 }: {
   readonly name: string
   readonly clock: Clock
-  readonly alarm: Alarm
   readonly send: (payload: string) => void
   readonly obey: (invalidation: Invalidation) => void
   /** Hears of a notification that could not be understood. */
   readonly warn: (payload: string) => void
+  /** Hears how long each heartbeat took to come back, in milliseconds. */
+  readonly onReturn?: ((lagMs: number) => void) | undefined
 }): Instance {
   const lease = leaseOn(clock)
   const others: Acknowledgements = acknowledgements({
     clock,
-    alarm,
     ask: (n) => send(payloadOf({ says: 'ask', instance: name, n })),
   })
   const beatsSent = new Map<number, Moment>()
@@ -139,6 +139,7 @@ export function protocolInstance({
     if (sentAt === undefined) return
     // Also whatever was sent before it and is still under way says less than this one.
     for (const earlier of [...beatsSent.keys()]) if (earlier <= n) beatsSent.delete(earlier)
+    onReturn(clock.monotonicMs() - sentAt.monotonicMs)
     if (isUnderstood) lease.grant(sentAt)
   }
 }

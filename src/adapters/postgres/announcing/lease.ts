@@ -1,4 +1,4 @@
-import type { Clock } from '../../../application/ports.ts'
+import type { Clock } from '../../../application/ports/clock.ts'
 
 /** For how long after its sending a heartbeat that came back lets kept validations be used, in milliseconds. */
 export const LEASE_MS = 1000

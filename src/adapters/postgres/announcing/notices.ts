@@ -1,4 +1,4 @@
-import type { Invalidation } from '../../../application/ports.ts'
+import type { Invalidation } from '../../../application/ports/invalidations.ts'
 
 /** The channel of every notification; `sql/` names it too. */
 export const CHANNEL = 'latchkey'

@@ -65,8 +65,11 @@ export function speaker({
   }
 }
 
-// Nothing of this outlives a crash, so no commit waits for the disk; the setting ends with the statement's transaction.
+// Nothing of this outlives a crash, so no commit waits for the disk, nor for a standby. Notifying commits follow one
+// another, and one of them may wait for a standby that is gone: the server gives up before this process does, or each
+// attempt would leave a backend behind. The settings end with the statement's transaction.
 function sentenceOf(client: Client, payloads: readonly string[]): string {
   const said = payloads.map((payload) => `pg_notify('${CHANNEL}', ${client.escapeLiteral(payload)})`)
-  return `select set_config('synchronous_commit', 'off', true), ${said.join(', ')}`
+  const settings = `set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '800ms', true)`
+  return `select ${settings}, ${said.join(', ')}`
 }

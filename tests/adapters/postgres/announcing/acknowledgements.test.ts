@@ -4,39 +4,36 @@ import {
   type Acknowledgements,
   acknowledgements,
 } from '../../../../src/adapters/postgres/announcing/acknowledgements.ts'
-import type { Alarm } from '../../../../src/adapters/postgres/announcing/alarm.ts'
 import { LEASE_MS } from '../../../../src/adapters/postgres/announcing/lease.ts'
-import { type MovableClock, movableClock, turn } from '../../../support/fakes.ts'
+import { type MovableClock, movableClock } from '../../../../src/testing/movable-clock.ts'
+import { turn } from '../../../support/fakes.ts'
 
 describe('An acknowledgement', () => {
   let clock: MovableClock
-  let alarms: Set<{ readonly atMs: number; readonly act: () => void }>
+  /** What is to be called later. */
+  let timers: Set<() => void>
   let asked: number[]
   let others: Acknowledgements
 
   beforeEach(() => {
     clock = movableClock()
-    alarms = new Set()
+    timers = new Set()
     asked = []
-    const alarm: Alarm = (atMs, act) => {
-      const one = { atMs, act }
-      alarms.add(one)
-      return () => alarms.delete(one)
+    const after = (ms: number, call: () => void) => {
+      const callOff = clock.after(ms, () => timers.delete(off) && call())
+      const off = () => {
+        timers.delete(off)
+        callOff()
+      }
+      timers.add(off)
+      return off
     }
-    others = acknowledgements({ clock, alarm, ask: (n) => asked.push(n) })
+    others = acknowledgements({ clock: { ...clock, after }, ask: (n) => asked.push(n) })
   })
-
-  function pass(ms: number): void {
-    clock.advance(ms)
-    for (const one of [...alarms]) {
-      if (one.atMs > clock.monotonicMs() || !alarms.delete(one)) continue
-      one.act()
-    }
-  }
 
   function linkedForLong(): void {
     others.linked()
-    pass(LEASE_MS)
+    clock.advance(LEASE_MS)
   }
 
   /** Answers whether it is settled by now. */
@@ -58,23 +55,23 @@ describe('An acknowledgement', () => {
     assert.equal(await isSettled(), false)
     others.heardEcho(1)
     assert.equal(await isSettled(), true)
-    assert.equal(alarms.size, 0, 'an alarm is left')
+    assert.equal(timers.size, 0, 'a timer is left')
   })
 
   it('waits a whole lease, and asks nobody, while the link is younger than one', async () => {
     others.linked()
-    pass(LEASE_MS - 1)
+    clock.advance(LEASE_MS - 1)
     const isSettled = settling()
     assert.deepEqual(asked, [])
-    pass(LEASE_MS - 1)
+    clock.advance(LEASE_MS - 1)
     assert.equal(await isSettled(), false)
-    pass(1)
+    clock.advance(1)
     assert.equal(await isSettled(), true)
   })
 
   it('waits a whole lease without a link, and after one was lost', async () => {
     const neverLinked = settling()
-    pass(LEASE_MS)
+    clock.advance(LEASE_MS)
     assert.equal(await neverLinked(), true)
     linkedForLong()
     const waiting = settling()
@@ -82,9 +79,9 @@ describe('An acknowledgement', () => {
     const later = settling()
     assert.deepEqual(asked, [1])
     others.heardEcho(1)
-    pass(LEASE_MS - 1)
+    clock.advance(LEASE_MS - 1)
     assert.deepEqual([await waiting(), await later()], [false, false])
-    pass(1)
+    clock.advance(1)
     assert.deepEqual([await waiting(), await later()], [true, true])
   })
 
@@ -98,7 +95,7 @@ describe('An acknowledgement', () => {
     assert.equal(await isSettled(), false)
     others.heardSeen('b', 1)
     assert.equal(await isSettled(), true)
-    assert.equal(alarms.size, 0, 'an alarm is left')
+    assert.equal(timers.size, 0, 'a timer is left')
   })
 
   it('counts a heartbeat that was heard after the asking and before the echo', async () => {
@@ -114,22 +111,22 @@ describe('An acknowledgement', () => {
   it('waits for a silent instance until the lease of its last heartbeat before the echo ends', async () => {
     linkedForLong()
     others.heardBeat('a')
-    pass(400)
+    clock.advance(400)
     const isSettled = settling()
     others.heardEcho(1)
-    pass(200)
+    clock.advance(200)
     // This one gives a lease that begins behind the change.
     others.heardBeat('a')
-    pass(LEASE_MS - 600 - 1)
+    clock.advance(LEASE_MS - 600 - 1)
     assert.equal(await isSettled(), false)
-    pass(1)
+    clock.advance(1)
     assert.equal(await isSettled(), true)
   })
 
   it('does not wait for an instance whose lease has ended, nor ever again for it', async () => {
     linkedForLong()
     others.heardBeat('a')
-    pass(LEASE_MS)
+    clock.advance(LEASE_MS)
     const isSettled = settling()
     others.heardEcho(1)
     assert.equal(await isSettled(), true)
@@ -182,11 +179,11 @@ describe('An acknowledgement', () => {
   it('comes a lease later when the ask is lost, and the next change asks again', async () => {
     linkedForLong()
     const lost = settling()
-    pass(300)
+    clock.advance(300)
     const gathered = settling()
-    pass(LEASE_MS - 300 - 1)
+    clock.advance(LEASE_MS - 300 - 1)
     assert.equal(await lost(), false)
-    pass(1)
+    clock.advance(1)
     assert.equal(await lost(), true)
     const later = settling()
     assert.deepEqual(asked, [1, 2])
@@ -214,10 +211,10 @@ describe('An acknowledgement', () => {
     others.heardEcho(1)
     others.unlinked()
     others.linked()
-    pass(LEASE_MS - 1)
+    clock.advance(LEASE_MS - 1)
     assert.equal(await isSettled(), false)
-    pass(1)
+    clock.advance(1)
     assert.equal(await isSettled(), true)
-    assert.equal(alarms.size, 0, 'an alarm is left')
+    assert.equal(timers.size, 0, 'a timer is left')
   })
 })

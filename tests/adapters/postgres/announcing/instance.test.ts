@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { type Instance, protocolInstance } from '../../../../src/adapters/postgres/announcing/instance.ts'
 import { LEASE_MS } from '../../../../src/adapters/postgres/announcing/lease.ts'
-import type { Invalidation } from '../../../../src/application/ports.ts'
-import { type MovableClock, movableClock, turn } from '../../../support/fakes.ts'
+import type { Invalidation } from '../../../../src/application/ports/invalidations.ts'
+import { type MovableClock, movableClock } from '../../../../src/testing/movable-clock.ts'
+import { turn } from '../../../support/fakes.ts'
 
 const EVERYTHING: Invalidation = { kind: 'everything' }
 
@@ -21,7 +22,6 @@ describe('An instance', () => {
     instance = protocolInstance({
       name: 'me',
       clock,
-      alarm: () => () => {},
       send: (payload) => story.push(payload),
       obey: (invalidation) => story.push(invalidation),
       warn: (payload) => warnings.push(payload),

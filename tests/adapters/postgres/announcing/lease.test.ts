@@ -6,7 +6,7 @@ import {
   leaseOn,
   momentOf,
 } from '../../../../src/adapters/postgres/announcing/lease.ts'
-import { type MovableClock, movableClock } from '../../../support/fakes.ts'
+import { type MovableClock, movableClock } from '../../../../src/testing/movable-clock.ts'
 
 const HELD_MS = LEASE_MS - 50
 

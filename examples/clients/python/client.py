@@ -1,0 +1,129 @@
+"""Logs in, asks who that is, and logs out; the standard library is all it needs (Python 3.9 or newer).
+
+LATCHKEY_URL, LATCHKEY_EMAIL and LATCHKEY_PASSWORD say where and as whom; LATCHKEY_TOKEN may hold the token of an earlier
+login. Exits 0 when done, 1 when refused, 2 when a setting is missing.
+"""
+
+import http.client
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+
+TRIES = 4
+LONGEST_WAIT_S = 60
+
+
+class Refused(Exception):
+    """The service said no: `reason` is the word to decide by."""
+
+    def __init__(self, status, answer):
+        self.status = status
+        self.reason = answer.get("reason", "unknown")
+        super().__init__(f"{status} {self.reason}, request {answer.get('request_id', 'unknown')}")
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A token goes to the service and nowhere else."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+OPENER = urllib.request.build_opener(NoRedirect)
+
+
+class Client:
+    def __init__(self, url, email, password, token=None):
+        self.url = url.rstrip("/")
+        self.credentials = {"email": email, "password": password}
+        self.token = token
+
+    def log_in(self):
+        self.token = self.post("/api/login", self.credentials)["token"]
+
+    def as_customer(self, path):
+        """Calls with the token; where it was revoked or has expired, once more with a new one."""
+        if self.token is None:
+            self.log_in()
+        try:
+            return self.post(path, token=self.token)
+        except Refused as refused:
+            if refused.status != 401:
+                raise
+        self.log_in()
+        return self.post(path, token=self.token)
+
+    def log_out(self):
+        try:
+            self.post("/api/logout", token=self.token)
+        except Refused as refused:
+            # No longer valid is what was wanted: a logout whose answer was lost has been repeated.
+            if refused.status != 401:
+                raise
+        self.token = None
+
+    def post(self, path, body=None, token=None):
+        """Where the service says when to come again, it does so, a few times."""
+        for left in reversed(range(TRIES)):
+            status, headers, answer = self.send(path, body, token)
+            # Whoever answers without it is not the service.
+            if status == 200 and answer.get("success") is True:
+                return answer
+            wait_s = seconds_of(headers.get("Retry-After"))
+            if status not in (429, 503) or left == 0 or wait_s > LONGEST_WAIT_S:
+                raise Refused(status, answer)
+            time.sleep(wait_s)
+
+    def send(self, path, body, token):
+        request = urllib.request.Request(self.url + path, method="POST")
+        if token is not None:
+            request.add_header("Authorization", f"Bearer {token}")
+        if body is not None:
+            request.add_header("Content-Type", "application/json")
+            request.data = json.dumps(body).encode()
+        try:
+            with OPENER.open(request, timeout=15) as response:
+                return response.status, response.headers, read(response)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.headers, read(error)
+
+
+def read(response):
+    """The fields of an answer; none where something else than the service has answered."""
+    try:
+        answer = json.loads(response.read())
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def seconds_of(retry_after):
+    return int(retry_after) if retry_after is not None and retry_after.isdecimal() else 1
+
+
+def main():
+    settings = {name: os.environ.get(f"LATCHKEY_{name}") for name in ("URL", "EMAIL", "PASSWORD")}
+    for name, value in settings.items():
+        if not value:
+            print(f"latchkey: set LATCHKEY_{name}", file=sys.stderr)
+            return 2
+    client = Client(*settings.values(), token=os.environ.get("LATCHKEY_TOKEN") or None)
+    try:
+        email = client.as_customer("/api/me")["customer"]["email"]
+        client.log_out()
+    except Refused as refused:
+        print(f"latchkey: {refused}", file=sys.stderr)
+        return 1
+    except (OSError, http.client.HTTPException):
+        print("latchkey: the service cannot be reached", file=sys.stderr)
+        return 1
+    print(f"logged in and out as {email}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,23 @@
+import { postgresBackendWith, runProgram } from 'latchkey'
+import { randomIds } from 'latchkey/adapters/node-crypto'
+import { systemClock } from 'latchkey/adapters/system-clock'
+import { ORDERS_MIGRATIONS, ordersDatabase, settingsProblem } from './src/adapters/database.ts'
+import { postgresOrders } from './src/adapters/postgres-orders.ts'
+import { orderRoutes } from './src/routes.ts'
+
+const problem = settingsProblem()
+if (problem === null) {
+  const database = ordersDatabase()
+  await runProgram({
+    version: '1.0.0',
+    backend: postgresBackendWith([ORDERS_MIGRATIONS]),
+    routes: () =>
+      orderRoutes({ orders: postgresOrders(database.pool()), clock: systemClock, ids: randomIds }),
+  })
+  // The service has answered its last request by now.
+  await database.close()
+} else {
+  // Before anything starts: the service would make a database of its own, which holds no orders.
+  process.stderr.write(`orders: ${problem}\n`)
+  process.exitCode = 1
+}

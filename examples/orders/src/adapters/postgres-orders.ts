@@ -1,0 +1,83 @@
+import type { DatabasePool, Row, Statement } from 'latchkey/adapters/postgres'
+import type { Order } from '../order.ts'
+import type { Orders } from '../orders.ts'
+
+/** Orders in the table `orders` of a PostgreSQL database. Each call is one statement, which needs no transaction. */
+export function postgresOrders(pool: DatabasePool): Orders {
+  return {
+    async add({ id, customerId, sku, quantity, note, placedAtMs }, waitMs) {
+      await rowsOf(ADD, [id, customerId, sku, quantity, note, new Date(placedAtMs)], waitMs)
+    },
+
+    async find({ id, customerId }, waitMs) {
+      return firstOf(await rowsOf(FIND, [id, customerId], waitMs))
+    },
+
+    async list(customerId, { after, limit }, waitMs) {
+      const from = after === null ? [] : [new Date(after.placedAtMs), after.id]
+      const rows = await rowsOf(after === null ? LIST : LIST_AFTER, [customerId, limit, ...from], waitMs)
+      return rows.map(orderOf)
+    },
+
+    async change({ id, customerId }, { quantity = null, note }, waitMs) {
+      return firstOf(
+        await rowsOf(CHANGE, [id, customerId, quantity, note !== undefined, note ?? null], waitMs),
+      )
+    },
+
+    async remove({ id, customerId }, waitMs) {
+      return (await rowsOf(REMOVE, [id, customerId], waitMs)).length === 1
+    },
+  }
+
+  function rowsOf(statement: Statement, values: readonly unknown[], waitMs: number): Promise<readonly Row[]> {
+    return pool.run(waitMs, async (session) => (await session.query(statement, values)).rows)
+  }
+}
+
+const COLUMNS = `id, customer_id, sku, quantity, note, date_part('epoch', placed_at) * 1000 as placed_at_ms`
+
+const ADD = {
+  name: 'add_order',
+  text: 'insert into orders (id, customer_id, sku, quantity, note, placed_at) values ($1, $2, $3, $4, $5, $6)',
+}
+
+const FIND = { name: 'find_order', text: `select ${COLUMNS} from orders where id = $1 and customer_id = $2` }
+
+const LIST = {
+  name: 'list_orders',
+  text: `select ${COLUMNS} from orders where customer_id = $1 order by placed_at desc, id desc limit $2`,
+}
+
+const LIST_AFTER = {
+  name: 'list_orders_after',
+  text: `select ${COLUMNS} from orders where customer_id = $1 and (placed_at, id) < ($3, $4::uuid)
+    order by placed_at desc, id desc limit $2`,
+}
+
+// In one statement: of two changes at once neither undoes the other.
+const CHANGE = {
+  name: 'change_order',
+  text: `update orders set quantity = coalesce($3, quantity), note = case when $4 then $5 else note end
+    where id = $1 and customer_id = $2 returning ${COLUMNS}`,
+}
+
+const REMOVE = {
+  name: 'remove_order',
+  text: 'delete from orders where id = $1 and customer_id = $2 returning id',
+}
+
+function firstOf([row]: readonly Row[]): Order | null {
+  return row === undefined ? null : orderOf(row)
+}
+
+function orderOf(row: Row): Order {
+  return {
+    id: row.id as string,
+    customerId: row.customer_id as string,
+    sku: row.sku as string,
+    quantity: row.quantity as number,
+    note: row.note as string | null,
+    placedAtMs: Math.round(row.placed_at_ms as number),
+  }
+}

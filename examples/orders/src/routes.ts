@@ -1,0 +1,119 @@
+import { NotFound, type Route, route, streamed } from 'latchkey'
+import type { Clock, Ids } from 'latchkey/ports'
+import * as v from 'valibot'
+import { cursorOf, positionOf } from './cursor.ts'
+import { everyOrder } from './every-order.ts'
+import type { Order } from './order.ts'
+import type { Orders } from './orders.ts'
+import { answered, changing, key, page, placing } from './schemas.ts'
+
+const tags = ['Orders']
+const read = { auth: 'customer', abilities: ['orders:read'], tags } as const
+const write = { auth: 'customer', abilities: ['orders:write'], tags } as const
+
+/** Room for the longest note with each of its characters escaped. */
+const BODY_LIMIT_BYTES = 8192
+/** A client that reads more slowly than this may fetch the pages instead. */
+const EXPORT_MS = 60_000
+
+/** What the routes are made of. */
+export interface OrderRoutesOptions {
+  readonly orders: Orders
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+/** The orders of a customer under `/api/orders`. Whatever is not the caller's is not there: 404. */
+export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonly Route[] {
+  return [
+    route('GET /orders', {
+      ...read,
+      query: page,
+      returns: v.object({ orders: v.array(answered), next: v.nullable(v.string()) }),
+      summary: 'The orders of the customer, newest first, page by page',
+      async handle({ customer, query: { after, limit }, patience }) {
+        const from = after === undefined ? null : positionOf(after)
+        // One more than asked for tells whether there is another page.
+        const found = await patience.wait((waitMs) =>
+          orders.list(customer.id, { after: from, limit: limit + 1 }, waitMs),
+        )
+        const shown = found.slice(0, limit)
+        const last = shown.at(-1)
+        return {
+          orders: shown.map(present),
+          next: found.length > limit && last !== undefined ? cursorOf(last) : null,
+        }
+      },
+    }),
+    route('GET /orders/export', {
+      ...read,
+      deadlineMs: EXPORT_MS,
+      returns: v.object({ orders: v.array(answered) }),
+      summary: 'All orders of the customer at once, newest first',
+      handle: ({ customer, signal }) => streamed('orders', everyOrder(orders, customer.id, signal, present)),
+    }),
+    route('POST /orders', {
+      ...write,
+      body: placing,
+      bodyLimitBytes: BODY_LIMIT_BYTES,
+      returns: v.object({ order: answered }),
+      status: 201,
+      summary: 'Place an order',
+      async handle({ customer, body, patience }) {
+        const order = { id: ids.next(), customerId: customer.id, ...body, placedAtMs: clock.nowMs() }
+        await patience.wait((waitMs) => orders.add(order, waitMs))
+        return { order: present(order) }
+      },
+    }),
+    route('GET /orders/:id', {
+      ...read,
+      params: key,
+      returns: v.object({ order: answered }),
+      summary: 'One order',
+      throws: ['not_found'],
+      async handle({ customer, params: { id }, patience }) {
+        const order = await patience.wait((waitMs) => orders.find({ id, customerId: customer.id }, waitMs))
+        return { order: present(orNotFound(order)) }
+      },
+    }),
+    route('PATCH /orders/:id', {
+      ...write,
+      params: key,
+      body: changing,
+      bodyLimitBytes: BODY_LIMIT_BYTES,
+      returns: v.object({ order: answered }),
+      summary: 'Change the quantity or the note of an order',
+      throws: ['not_found'],
+      async handle({ customer, params: { id }, body, patience }) {
+        const order = await patience.wait((waitMs) =>
+          orders.change({ id, customerId: customer.id }, body, waitMs),
+        )
+        return { order: present(orNotFound(order)) }
+      },
+    }),
+    route('DELETE /orders/:id', {
+      ...write,
+      params: key,
+      status: 204,
+      summary: 'Withdraw an order; a second time it is not there',
+      throws: ['not_found'],
+      async handle({ customer, params: { id }, patience }) {
+        const isRemoved = await patience.wait((waitMs) =>
+          orders.remove({ id, customerId: customer.id }, waitMs),
+        )
+        if (!isRemoved) throw new NotFound(NO_SUCH_ORDER)
+      },
+    }),
+  ]
+}
+
+const NO_SUCH_ORDER = 'There is no such order.'
+
+function orNotFound(order: Order | null): Order {
+  if (order === null) throw new NotFound(NO_SUCH_ORDER)
+  return order
+}
+
+function present({ id, sku, quantity, note, placedAtMs }: Order): v.InferOutput<typeof answered> {
+  return { id, sku, quantity, note, placed_at: new Date(placedAtMs).toISOString() }
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { newestFirst, type Order, type Position } from '../src/order.ts'
+import type { OrderKey, Orders } from '../src/orders.ts'
+
+/** What a test lets a store take: it tests what is answered, not how soon. */
+const WAIT_MS = 30_000
+
+/** What every adapter of `Orders` does. The store may hold the orders of others: each sentence has a customer of its own. */
+export function ordersContract(name: string, create: () => Orders): void {
+  describe(`${name} keeps the contract of Orders:`, () => {
+    it('an order comes back as it went in', async () => {
+      const orders = create()
+      for (const different of [
+        {},
+        { note: null },
+        { note: `O'Hara; drop table orders; -- "$1" \\ 🦊\nà la carte` },
+        { quantity: 1, placedAtMs: 0 },
+        { quantity: 9999, placedAtMs: 1_700_000_000_001 },
+      ]) {
+        const order = await added(orders, different)
+        assert.deepEqual(await orders.find(order, WAIT_MS), order)
+      }
+    })
+
+    it('an id is taken once', async () => {
+      const orders = create()
+      const order = await added(orders)
+      await assert.rejects(orders.add({ ...order, quantity: 7 }, WAIT_MS))
+      assert.deepEqual(await orders.find(order, WAIT_MS), order)
+    })
+
+    it('nobody but the owner finds, lists, changes or removes an order', async () => {
+      const orders = create()
+      const order = await added(orders)
+      const foreign: OrderKey = { id: order.id, customerId: randomUUID() }
+      assert.equal(await orders.find(foreign, WAIT_MS), null)
+      assert.deepEqual(await orders.list(foreign.customerId, { after: null, limit: 10 }, WAIT_MS), [])
+      assert.equal(await orders.change(foreign, { quantity: 7 }, WAIT_MS), null)
+      assert.equal(await orders.remove(foreign, WAIT_MS), false)
+      assert.deepEqual(await orders.find(order, WAIT_MS), order)
+    })
+
+    it('a change touches what it names and nothing else', async () => {
+      const orders = create()
+      const order = await added(orders, { quantity: 2, note: 'old' })
+      for (const [change, expected] of [
+        [{ quantity: 3 }, { quantity: 3, note: 'old' }],
+        [{ note: 'new' }, { quantity: 3, note: 'new' }],
+        [{ note: null }, { quantity: 3, note: null }],
+        [
+          { quantity: 4, note: '' },
+          { quantity: 4, note: '' },
+        ],
+        [{}, { quantity: 4, note: '' }],
+      ] as const) {
+        assert.deepEqual(await orders.change(order, change, WAIT_MS), { ...order, ...expected })
+        assert.deepEqual(await orders.find(order, WAIT_MS), { ...order, ...expected })
+      }
+    })
+
+    it('of changes to different fields at the same time none is lost', async () => {
+      const orders = create()
+      const order = await added(orders, { quantity: 1, note: 'old' })
+      await Promise.all(
+        Array.from({ length: 20 }, (_, i) =>
+          orders.change(order, i % 2 === 0 ? { quantity: 2 } : { note: 'new' }, WAIT_MS),
+        ),
+      )
+      assert.deepEqual(await orders.find(order, WAIT_MS), { ...order, quantity: 2, note: 'new' })
+    })
+
+    it('of many who remove an order at the same time one does, and it is gone', async () => {
+      const orders = create()
+      const order = await added(orders)
+      const removals = await Promise.all(Array.from({ length: 20 }, () => orders.remove(order, WAIT_MS)))
+      assert.equal(removals.filter((isRemoved) => isRemoved).length, 1)
+      assert.equal(await orders.find(order, WAIT_MS), null)
+      assert.equal(await orders.change(order, { quantity: 7 }, WAIT_MS), null)
+      assert.equal(await orders.remove(order, WAIT_MS), false)
+    })
+
+    it('the list has the newest first, and is in one order where the times are the same', async () => {
+      const { orders, customerId, stored } = await several(create(), 30)
+      assert.deepEqual(await orders.list(customerId, { after: null, limit: 100 }, WAIT_MS), stored)
+    })
+
+    it('pages follow each other without gap or repetition, whatever their size', async () => {
+      const { orders, customerId, stored } = await several(create(), 30)
+      for (const limit of [1, 7, 30, 31]) {
+        assert.deepEqual(await paged(orders, customerId, limit), stored)
+      }
+    })
+
+    it('pages show what was there at the first of them, while others come and go', async () => {
+      const { orders, customerId, stored } = await several(create(), 30)
+      let atMs = Math.max(...stored.map(({ placedAtMs }) => placedAtMs))
+      const shown = await paged(orders, customerId, 4, async (last) => {
+        atMs += 1
+        await added(orders, { customerId, placedAtMs: atMs })
+        // The order that the next page begins behind.
+        await orders.remove({ id: last.id, customerId }, WAIT_MS)
+      })
+      assert.deepEqual(shown, stored)
+    })
+
+    it('a page may begin behind an order that never was', async () => {
+      const { orders, customerId, stored } = await several(create(), 3)
+      const page = (after: Position) => orders.list(customerId, { after, limit: 10 }, WAIT_MS)
+      assert.deepEqual(await page({ placedAtMs: 253_402_300_799_999, id: randomUUID() }), stored)
+      assert.deepEqual(await page({ placedAtMs: 0, id: '00000000-0000-0000-0000-000000000000' }), [])
+    })
+  })
+}
+
+async function added(orders: Orders, different: Partial<Order> = {}): Promise<Order> {
+  const order: Order = {
+    id: randomUUID(),
+    customerId: randomUUID(),
+    sku: 'A-100',
+    quantity: 2,
+    note: 'Ring twice.',
+    placedAtMs: 1_700_000_000_000,
+    ...different,
+  }
+  await orders.add(order, WAIT_MS)
+  return order
+}
+
+/** Orders of one customer, three to a millisecond, as the list has them. */
+async function several(orders: Orders, count: number) {
+  const customerId = randomUUID()
+  const stored = await Promise.all(
+    Array.from({ length: count }, (_, i) =>
+      added(orders, { customerId, placedAtMs: 1_700_000_000_000 + Math.floor(i / 3) }),
+    ),
+  )
+  return { orders, customerId, stored: stored.sort(newestFirst) }
+}
+
+async function paged(
+  orders: Orders,
+  customerId: string,
+  limit: number,
+  meanwhile: (last: Order) => Promise<void> = async () => {},
+): Promise<readonly Order[]> {
+  const shown: Order[] = []
+  for (let after: Order | null = null; ; ) {
+    const page: readonly Order[] = await orders.list(customerId, { after, limit }, WAIT_MS)
+    shown.push(...page)
+    assert.ok(shown.length <= 1000, 'the list has no end')
+    after = page.at(-1) ?? null
+    if (after === null) return shown
+    await meanwhile(after)
+  }
+}

@@ -1,0 +1,94 @@
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type Backend, BackendRefused, type OpenBackend, type Role, type Surroundings } from 'latchkey'
+import { Unavailable } from 'latchkey/ports'
+import { sqliteCustomers } from './customers.ts'
+import { openDatabase, type SqliteDatabase } from './database.ts'
+import { sqliteLoginTokens } from './login-tokens.ts'
+import { migrate, pendingMigrations } from './migrations.ts'
+import { type Turn, takeTurn } from './turns.ts'
+import { countActiveTokens } from './upkeep.ts'
+
+/** Nobody who logs in waits for the count. */
+const COUNT_WAIT_MS = 1000
+
+/** Customers and login tokens in the file `latchkey.sqlite` of `DATA_DIR`, for any number of processes of one machine. */
+export const sqliteBackend: Backend = {
+  open,
+  migrate: (surroundings) => withDatabase(surroundings, migrate),
+  pendingMigrations: (surroundings) => withDatabase(surroundings, pendingMigrations),
+}
+
+async function open(role: Role, { configuration, log, clock }: Surroundings): Promise<OpenBackend> {
+  const folder = folderOf(configuration)
+  const database = openIn(folder)
+  let turn: Turn | null = null
+  try {
+    if (role === 'service') turn = takeTurn(fileIn(folder), { keeps: configuration.tokenCacheTtlMs > 0 })
+    for (const name of await bringUpToDate(database, configuration))
+      log.info('database.migrated', { detail: name })
+    return {
+      customers: sqliteCustomers(database),
+      loginTokens: sqliteLoginTokens(database),
+      // Workers open the same file. No process is told of what another changes: they may keep nothing.
+      workerEnv: { DATA_DIR: folder },
+      countActiveTokens: () => countActiveTokens(database, clock.nowMs(), COUNT_WAIT_MS),
+      ready: (waitMs) => isReady(database, waitMs),
+      async close() {
+        database.close()
+        turn?.end()
+      },
+    }
+  } catch (error) {
+    turn?.end()
+    database.close()
+    throw error
+  }
+}
+
+async function withDatabase<T>(
+  { configuration }: Surroundings,
+  use: (database: SqliteDatabase) => Promise<T>,
+): Promise<T> {
+  const database = openIn(folderOf(configuration))
+  try {
+    return await use(database)
+  } finally {
+    database.close()
+  }
+}
+
+async function bringUpToDate(
+  database: SqliteDatabase,
+  { migrate: mode }: Surroundings['configuration'],
+): Promise<readonly string[]> {
+  if (mode === 'auto') return migrate(database)
+  const pending = await pendingMigrations(database)
+  if (pending.length === 0) return []
+  throw new BackendRefused(
+    `The schema lacks ${pending.join(', ')} and MIGRATE is off. Run the command migrate first.`,
+  )
+}
+
+async function isReady(database: SqliteDatabase, waitMs: number): Promise<boolean> {
+  try {
+    await database.read(waitMs, ({ rows }) => rows('select 1 from customers limit 1'))
+    return true
+  } catch (error) {
+    if (error instanceof Unavailable) return false
+    throw error
+  }
+}
+
+function folderOf({ dataDir }: Surroundings['configuration']): string {
+  return resolve(dataDir ?? 'data')
+}
+
+function fileIn(folder: string): string {
+  return resolve(folder, 'latchkey.sqlite')
+}
+
+function openIn(folder: string): SqliteDatabase {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return openDatabase(fileIn(folder))
+}

@@ -1,0 +1,65 @@
+import type { CustomerCredentials, Customers } from 'latchkey/ports'
+import type { Session, SqliteDatabase, Value } from './database.ts'
+import { CUSTOMER_COLUMNS, credentialsOf, customerOf } from './rows.ts'
+
+const FIND_BY_EMAIL = `
+  select ${CUSTOMER_COLUMNS}, customers.password_hash from customers where lower(email) = lower(?)`
+
+const ADD = `
+  insert into customers (id, email, name, password_hash, created_at, disabled_at) values (?, ?, ?, ?, ?, ?)
+  on conflict (lower(email)) do nothing`
+
+const LIST = `
+  select ${CUSTOMER_COLUMNS} from customers where lower(email) > lower(?) order by lower(email) limit ?`
+
+const SET_PASSWORD_HASH = 'update customers set password_hash = ? where id = ?'
+const REHASH = 'update customers set password_hash = ? where id = ? and password_hash = ?'
+const DISABLE = 'update customers set disabled_at = ifnull(disabled_at, ?) where id = ?'
+const ENABLE = 'update customers set disabled_at = null where id = ?'
+const DELETE = 'delete from customers where id = ?'
+const REVOKE_ALL = 'update login_tokens set revoked_at = ? where customer_id = ? and revoked_at is null'
+
+/** Customers in the table `customers`. A step that writes is alone, so that none needs a lock of its own. */
+export function sqliteCustomers(database: SqliteDatabase): Customers {
+  return {
+    findByEmail: (email, waitMs) =>
+      database.read(waitMs, ({ rows }) => {
+        const [row] = rows(FIND_BY_EMAIL, [email])
+        return row === undefined ? null : credentialsOf(row)
+      }),
+
+    add: (credentials, waitMs) => database.write(waitMs, (session) => added(session, credentials)),
+
+    addMany: (all, waitMs) =>
+      database.write(waitMs, (session) => all.map((credentials) => added(session, credentials))),
+
+    list: ({ afterEmail, limit }, waitMs) =>
+      // No e-mail is empty.
+      database.read(waitMs, ({ rows }) => rows(LIST, [afterEmail ?? '', limit]).map(customerOf)),
+
+    setPasswordHash: (id, passwordHash, atMs, waitMs) =>
+      database.write(waitMs, (session) => ending(session, SET_PASSWORD_HASH, passwordHash, id, atMs)),
+
+    rehash: (id, from, to, waitMs) => changesOne(REHASH, [to, id, from], waitMs),
+
+    disable: (id, atMs, waitMs) =>
+      database.write(waitMs, (session) => ending(session, DISABLE, atMs, id, atMs)),
+
+    enable: (id, waitMs) => changesOne(ENABLE, [id], waitMs),
+
+    delete: (id, waitMs) => changesOne(DELETE, [id], waitMs),
+  }
+
+  function changesOne(sql: string, values: readonly Value[], waitMs: number): Promise<boolean> {
+    return database.write(waitMs, ({ change }) => change(sql, values) === 1)
+  }
+}
+
+function added({ change }: Session, { customer, passwordHash }: CustomerCredentials): boolean {
+  const { id, email, name, createdAtMs, disabledAtMs } = customer
+  return change(ADD, [id, email, name, passwordHash, createdAtMs, disabledAtMs]) === 1
+}
+
+function ending({ change }: Session, sql: string, value: Value, id: string, atMs: number): number | null {
+  return change(sql, [value, id]) === 0 ? null : change(REVOKE_ALL, [atMs, id])
+}

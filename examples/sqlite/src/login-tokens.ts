@@ -1,0 +1,91 @@
+import type { Digest, LoginToken, LoginTokens, OwnedToken } from 'latchkey/ports'
+import type { Row, Session, SqliteDatabase } from './database.ts'
+import {
+  bytesOf,
+  CUSTOMER_COLUMNS,
+  customerOf,
+  LISTED_TOKEN_COLUMNS,
+  loginTokenOf,
+  TOKEN_COLUMNS,
+} from './rows.ts'
+import { listTokens, prune, revokeIssuedBefore, touch } from './upkeep.ts'
+
+const FIND_BY_DIGEST = `
+  select ${TOKEN_COLUMNS}, ${CUSTOMER_COLUMNS}
+    from login_tokens join customers on customers.id = login_tokens.customer_id
+   where token_hash = ?`
+
+const LIST_OF = `
+  select ${LISTED_TOKEN_COLUMNS} from login_tokens where customer_id = ? order by created_at desc, id desc`
+
+const OWNER = 'select password_hash, disabled_at from customers where id = ?'
+
+const INSERT = `
+  insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?)`
+
+const REVOKE = `
+  update login_tokens set revoked_at = ?1
+   where id = ?2 and revoked_at is null and (expires_at is null or expires_at > ?1)`
+
+const REVOKE_CHOSEN = `
+  update login_tokens set revoked_at = ?
+   where customer_id = ? and name = ifnull(?, name) and id = ifnull(?, id) and revoked_at is null`
+
+/** Tokens in the table `login_tokens`. A step that writes is alone, so that none needs a lock of its own. */
+export function sqliteLoginTokens(database: SqliteDatabase): LoginTokens {
+  return {
+    findByDigest: (digest, waitMs) =>
+      database.read(waitMs, ({ rows }) => {
+        const [row] = rows(FIND_BY_DIGEST, [bytesOf(digest)])
+        return row === undefined ? null : ownedTokenOf(row)
+      }),
+
+    listOf: (customerId, waitMs) =>
+      database.read(waitMs, ({ rows }) => rows(LIST_OF, [customerId]).map(loginTokenOf)),
+
+    list: (page, waitMs) => database.read(waitMs, (session) => listTokens(session, page)),
+
+    replace: ({ token, digest, verifiedHash }, waitMs) =>
+      database.write(waitMs, (session) => {
+        const [owner] = session.rows(OWNER, [token.customerId])
+        if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
+        const revoked = session.change(REVOKE_CHOSEN, [token.createdAtMs, token.customerId, 'login', null])
+        insert(session, token, digest)
+        return revoked
+      }),
+
+    add: (token, digest, waitMs) =>
+      database.write(waitMs, (session) => {
+        const [owner] = session.rows(OWNER, [token.customerId])
+        if (owner === undefined || owner.disabled_at !== null) return false
+        insert(session, token, digest)
+        return true
+      }),
+
+    revoke: ({ id }, atMs, waitMs) =>
+      database.write(waitMs, ({ change }) => change(REVOKE, [atMs, id]) === 1),
+
+    revokeOf: (customerId, { name, id }, atMs, waitMs) =>
+      database.write(waitMs, ({ change }) =>
+        change(REVOKE_CHOSEN, [atMs, customerId, name ?? null, id ?? null]),
+      ),
+
+    revokeIssuedBefore: (beforeMs, atMs, waitMs) => revokeIssuedBefore(database, beforeMs, atMs, waitMs),
+
+    touch: (uses) => touch(database, uses),
+
+    prune: (endedBeforeMs, limit, waitMs) =>
+      database.write(waitMs, (session) => prune(session, endedBeforeMs, limit)),
+  }
+}
+
+function ownedTokenOf(row: Row): OwnedToken {
+  return Object.freeze({ token: loginTokenOf(row), customer: customerOf(row) })
+}
+
+function insert({ change }: Session, token: LoginToken, digest: Digest): void {
+  const { id, customerId, name, abilities, createdAtMs, expiresAtMs, revokedAtMs } = token
+  const words = JSON.stringify(abilities)
+  change(INSERT, [id, customerId, name, bytesOf(digest), words, createdAtMs, expiresAtMs, revokedAtMs])
+}

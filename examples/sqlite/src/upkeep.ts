@@ -1,0 +1,96 @@
+import { type LoginTokens, type TokenPage, type TokenUse, Unavailable } from 'latchkey/ports'
+import type { Session, SqliteDatabase, Value } from './database.ts'
+import { LISTED_TOKEN_COLUMNS, loginTokenOf } from './rows.ts'
+
+/** So few that nobody waits long for the end of a step. */
+const STEP = 1000
+
+const LIST_ALL = `
+  select ${LISTED_TOKEN_COLUMNS}, customers.email as owner_email,
+         json_array(lower(customers.email), login_tokens.created_at, login_tokens.id) as place
+    from customers join login_tokens on login_tokens.customer_id = customers.id
+   where lower(customers.email) >= ?1
+     and (lower(customers.email) > ?1 or (login_tokens.created_at, login_tokens.id) < (?2, ?3))
+   order by lower(customers.email), login_tokens.created_at desc, login_tokens.id desc
+   limit ?4`
+
+// No e-mail is empty.
+const BEFORE_ALL = ['', 0, '']
+
+const STEP_END = `select max(id) as id from (select id from login_tokens where id > ? order by id limit ${STEP})`
+
+const REVOKE_STEP = `
+  update login_tokens set revoked_at = ?1
+   where id > ?2 and id <= ?3 and created_at < ?4 and revoked_at is null`
+
+const TOUCH = 'update login_tokens set last_used_at = ?1 where id = ?2 and ifnull(last_used_at < ?1, true)'
+
+// The expression is that of the index.
+const ENDED_AT = 'min(ifnull(revoked_at, expires_at), ifnull(expires_at, revoked_at))'
+const PRUNE = `
+  delete from login_tokens where id in (
+    select id from login_tokens where ${ENDED_AT} < ? order by ${ENDED_AT} limit ?)`
+
+const COUNT_ACTIVE = `
+  select count(*) as active from login_tokens
+   where revoked_at is null and (expires_at is null or expires_at > ?)`
+
+/** One page of all tokens with their owners' e-mails. */
+export function listTokens(
+  { rows }: Session,
+  { after, limit }: Parameters<LoginTokens['list']>[0],
+): TokenPage {
+  const from: readonly Value[] = after === null ? BEFORE_ALL : JSON.parse(after)
+  const page = rows(LIST_ALL, [...from, limit])
+  return {
+    tokens: page.map((row) => ({ token: loginTokenOf(row), ownerEmail: row.owner_email as string })),
+    end: page.length < limit ? null : ((page.at(-1)?.place as string | undefined) ?? null),
+  }
+}
+
+/** Revokes by age, walking through the whole table by the ids, whose order no change touches. */
+export async function revokeIssuedBefore(
+  database: SqliteDatabase,
+  beforeMs: number,
+  atMs: number,
+  waitMs: number,
+): Promise<number> {
+  let revoked = 0
+  for (let from: string | null = ''; from !== null; ) {
+    const start: string = from
+    from = await database.write(waitMs, ({ rows, change }) => {
+      const end = (rows(STEP_END, [start])[0]?.id ?? null) as string | null
+      if (end !== null) revoked += change(REVOKE_STEP, [atMs, start, end, beforeMs])
+      return end
+    })
+  }
+  return revoked
+}
+
+/** Writes last uses where nobody holds the file; else answers the ids of all, to be written another time. */
+export async function touch(database: SqliteDatabase, uses: readonly TokenUse[]): Promise<readonly string[]> {
+  try {
+    await database.write(0, ({ change }) => {
+      for (const { id, atMs } of uses) change(TOUCH, [atMs, id])
+    })
+    return []
+  } catch (error) {
+    if (error instanceof Unavailable) return uses.map(({ id }) => id)
+    throw error
+  }
+}
+
+/** Counts the tokens that are neither revoked nor expired. */
+export async function countActiveTokens(
+  database: SqliteDatabase,
+  nowMs: number,
+  waitMs: number,
+): Promise<number> {
+  const [row] = await database.read(waitMs, ({ rows }) => rows(COUNT_ACTIVE, [nowMs]))
+  return row?.active as number
+}
+
+/** Removes tokens that ended, oldest end first. */
+export function prune({ change }: Session, endedBeforeMs: number, limit: number): number {
+  return change(PRUNE, [endedBeforeMs, limit])
+}

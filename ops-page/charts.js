@@ -1,0 +1,210 @@
+/* global uPlot */
+import { CHARTS } from './chart-list.js'
+import { element } from './element.js'
+
+const HEIGHT = 136
+const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+const EXACT = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' })
+const FONT = '11px system-ui, "DejaVu Sans", sans-serif'
+const NOTHING = '–'
+
+const group = uPlot.sync('moment')
+const colorOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+
+/** Draws the charts into `place`. One moment is shown in all of them: that of the slider, under the pointer, or the last. */
+export function makeCharts({ place, slider, moment }) {
+  let samples = { at_ms: [] }
+  let spanMs = 0
+  /** Null for the last sample, whichever that is. */
+  let chosen = null
+  /** Where the pointer is, while it is over a chart. */
+  let pointed = null
+  const cards = CHARTS.map((chart) => makeCard(chart, { range, onPointed }))
+  place.replaceChildren(...cards.map(({ card }) => card))
+
+  new ResizeObserver(() => {
+    for (const { resize } of cards) resize()
+  }).observe(place)
+  for (const wish of ['(prefers-color-scheme: dark)', '(forced-colors: active)']) {
+    matchMedia(wish).addEventListener('change', () => {
+      for (const { redraw } of cards) redraw()
+    })
+  }
+  slider.addEventListener('input', () => {
+    const at = Number(slider.value)
+    chosen = at < samples.at_ms.length - 1 ? samples.at_ms[at] : null
+    point()
+    show()
+  })
+
+  return {
+    /** Shows these samples, of so many milliseconds in all. */
+    update(table, allMs) {
+      samples = table
+      spanMs = allMs
+      const last = Math.max(0, samples.at_ms.length - 1)
+      slider.max = String(last)
+      for (const { draw } of cards) draw(samples)
+      // A chosen moment stays where it is until it leaves the charts.
+      if (chosen !== null && !(samples.at_ms[0] <= chosen)) chosen = null
+      slider.value = String(chosen === null ? last : samples.at_ms.indexOf(chosen))
+      if (pointed === null) point()
+      show()
+    },
+  }
+
+  function range() {
+    const to = (samples.at_ms.at(-1) ?? Date.now()) / 1000
+    return [to - spanMs / 1000, to]
+  }
+
+  function onPointed(at) {
+    if (at === pointed) return
+    pointed = at
+    if (at === null) point()
+    show()
+  }
+
+  function point() {
+    for (const { point } of cards) point(chosen === null ? null : chosen / 1000)
+  }
+
+  /** The numbers of one sample: the one under the pointer, else the chosen one, else the last. */
+  function show() {
+    const last = samples.at_ms.length - 1
+    const at = Math.min(last, pointed ?? (chosen === null ? last : Number(slider.value)))
+    const said = at === last ? 'now' : EXACT.format(samples.at_ms[at])
+    moment.textContent = said
+    slider.setAttribute('aria-valuetext', said)
+    const numbers = Object.fromEntries(
+      Object.entries(samples).map(([name, column]) => [name, column[at] ?? null]),
+    )
+    for (const { tell } of cards) tell(numbers)
+  }
+}
+
+function makeCard(chart, { range, onPointed }) {
+  const { title, format, series, empty, headline, detail } = chart
+  const id = `chart-${title.toLowerCase().replaceAll(' ', '-')}`
+  const values = series.map(() => element('dd', { textContent: NOTHING }))
+  const big = element('strong', { textContent: NOTHING })
+  const small = element('span', { className: 'quiet' })
+  const drawing = element('div', { className: 'drawing', 'aria-hidden': 'true' })
+  const note = element('p', { className: 'quiet note', textContent: empty ?? '', hidden: true })
+  const card = element(
+    'article',
+    { className: 'card chart', 'aria-labelledby': id },
+    element('h2', { id, textContent: title }),
+    element('p', { className: 'headline' }, big, ' ', small),
+    element('div', { className: 'frame' }, drawing, note),
+    element(
+      'dl',
+      {},
+      series.map(({ label, color, dashed }, at) =>
+        element(
+          'div',
+          {},
+          element(
+            'dt',
+            {},
+            element('span', { className: `swatch ${color.slice(2)}${dashed ? ' dashed' : ''}` }),
+            label,
+          ),
+          values[at],
+        ),
+      ),
+    ),
+  )
+  const plot = new uPlot(optionsOf(chart, range, onPointed), [[], ...series.map(() => [])], drawing)
+
+  return {
+    card,
+    draw(samples) {
+      const columns = series.map(({ column, times = 1 }) =>
+        (samples[column] ?? []).map((value) => (value === null ? null : value * times)),
+      )
+      note.hidden = empty === undefined || columns.some((column) => column.some((value) => value !== null))
+      plot.setData([samples.at_ms.map((ms) => ms / 1000), ...columns])
+    },
+    tell(numbers) {
+      big.textContent = headline(numbers) ?? NOTHING
+      small.textContent = detail(numbers) ?? ''
+      for (const [at, { column, times = 1 }] of series.entries()) {
+        const value = numbers[column] ?? null
+        values[at].textContent = value === null ? NOTHING : format(value * times)
+      }
+    },
+    point(seconds) {
+      plot.setCursor({ left: seconds === null ? -10 : plot.valToPos(seconds, 'x'), top: 0 }, false)
+    },
+    resize() {
+      if (drawing.clientWidth > 0) plot.setSize({ width: drawing.clientWidth, height: HEIGHT })
+    },
+    redraw: () => plot.redraw(false, true),
+  }
+}
+
+function optionsOf({ format, series, least = 0, most, stepped = false, ticks }, range, onPointed) {
+  return {
+    width: 320,
+    height: HEIGHT,
+    padding: [8, 18, 0, 0],
+    legend: { show: false },
+    cursor: {
+      y: false,
+      drag: { x: false, y: false },
+      points: { size: 6 },
+      sync: { key: group.key, setSeries: false },
+    },
+    scales: {
+      x: { range },
+      y: { range: (_plot, _min, max) => [0, most ?? Math.max(least, (max ?? 0) * 1.15)] },
+    },
+    axes: [
+      axis({
+        space: 56,
+        size: 24,
+        values: (_plot, splits) => splits.map((seconds) => TIME.format(seconds * 1000)),
+      }),
+      axis({
+        space: 26,
+        size: 58,
+        values: (_plot, splits) => splits.map(format),
+        ...(ticks !== undefined && { splits: ticks }),
+      }),
+    ],
+    series: [
+      {},
+      ...series.map(({ color, filled = false, dashed = false }) => ({
+        stroke: () => colorOf(color),
+        width: 1.5,
+        // A value between two gaps makes no line.
+        points: { show: true, size: 4, filter: alone, fill: () => colorOf(color) },
+        ...(filled && { fill: () => `${colorOf(color)}1f` }),
+        ...(dashed && { dash: [4, 3] }),
+        ...(stepped && { paths: uPlot.paths.stepped({ align: 1 }) }),
+      })),
+    ],
+    hooks: { setCursor: [(plot) => onPointed(plot.cursor.idx ?? null)] },
+  }
+}
+
+/** Where the values are whose neighbours are both missing. */
+function alone(plot, at) {
+  const values = plot.data[at]
+  return values.flatMap((value, index) =>
+    value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null
+      ? [index]
+      : [],
+  )
+}
+
+function axis(more) {
+  return {
+    font: FONT,
+    stroke: () => colorOf('--quiet'),
+    grid: { stroke: () => colorOf('--line'), width: 1 },
+    ticks: { show: false },
+    ...more,
+  }
+}

@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import type { Finding } from '../../application/finding.ts'
+import { type Io, write } from './io.ts'
+import type { Diagnosis, Operations } from './operations.ts'
+import { printable } from './printable.ts'
+import { Refusal } from './refusal.ts'
+import { makeTable } from './table.ts'
+
+/** Adds `doctor`. */
+export function addDoctorCommand(program: Command, operations: Operations, io: Io): void {
+  program
+    .command('doctor')
+    .option('--json', 'print one JSON document')
+    .description('check settings, files, hashing and database; change nothing')
+    .action(async ({ json }: { readonly json?: boolean }) => {
+      const diagnosis = await operations.diagnose()
+      const text = json ? documentOf(diagnosis, operations.version) : reportOf(diagnosis)
+      await write(io.stdout, text)
+      const failures = diagnosis.findings.filter(({ state }) => state === 'failure').length
+      if (failures > 0) throw new Refusal(failures === 1 ? 'One check failed.' : `${failures} checks failed.`)
+    })
+}
+
+/** The keys are never renamed. */
+function documentOf({ settings, findings }: Diagnosis, version: string): string {
+  const ok = findings.every(({ state }) => state !== 'failure')
+  const checks = findings.map(({ facts = {}, ...finding }) => ({ ...finding, facts }))
+  return `${JSON.stringify({ ok, version, settings, checks }, null, 2)}\n`
+}
+
+function reportOf({ settings, findings }: Diagnosis): string {
+  const table = makeTable(['SETTING', 'VALUE', 'FROM'])
+  const rows = settings.map(({ name, value, source, variable }) => [
+    name,
+    printable(value ?? '-'),
+    source === 'default' || variable === name ? source : `${source}, ${variable}`,
+  ])
+  return `${table(rows)}\n${findings.map(lineOf).join('')}`
+}
+
+function lineOf({ state, name, message, hint }: Finding): string {
+  const line = `${state.padEnd(7)}  ${name}: ${printable(message)}\n`
+  return hint === null ? line : `${line}         ${printable(hint)}\n`
+}

@@ -1,0 +1,115 @@
+import { CsvError, parse } from 'csv-parse'
+import type { RefusedRow } from '../../../application/import-customers.ts'
+import { MAX_ROW_BYTES, withoutMark } from './utf8.ts'
+
+/** A record of a CSV file, in the line where it begins; its fields are not decoded yet: a character is a byte. */
+export interface CsvRecord {
+  readonly line: number
+  readonly fields: readonly string[]
+}
+
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+
+/**
+ * The records of a CSV file (RFC 4180; lines may end in CR LF, LF or CR). A quotation mark in the wrong place spoils
+ * its own line: the reading goes on behind it, wherever that mark would have led.
+ */
+export async function* csvRecords(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<CsvRecord | RefusedRow, void, void> {
+  let parser = makeParser()
+  let line = 1
+  /** What begins at `line` and is no whole record yet. */
+  let rest: Uint8Array = Buffer.alloc(0)
+  let isSpoilt = false
+
+  for await (const chunk of withoutMark(chunks)) {
+    rest = Buffer.concat([rest, chunk])
+    yield* read(chunk, false)
+  }
+  yield* read(Buffer.alloc(0), true)
+
+  async function* read(
+    fresh: Uint8Array,
+    isEnd: boolean,
+  ): AsyncGenerator<CsvRecord | RefusedRow, void, void> {
+    for (let unread = fresh; ; unread = rest) {
+      if (!isSpoilt) {
+        const { records, problem } = await parser.parse(unread, isEnd)
+        for (const { fields, length } of records) {
+          yield { line, fields }
+          pass(length)
+        }
+        const fault = problem ?? (rest.length > MAX_ROW_BYTES ? TOO_LONG : null)
+        if (fault === null) return
+        yield { line, problem: fault }
+        isSpoilt = true
+      }
+      const end = rest.indexOf(LINE_FEED)
+      // Of a line break that the next chunk will end nothing is counted yet.
+      pass(end < 0 ? rest.length - (rest.at(-1) === CARRIAGE_RETURN ? 1 : 0) : end + 1)
+      if (end < 0) return
+      parser = makeParser()
+      isSpoilt = false
+    }
+  }
+
+  function pass(length: number): void {
+    line += lineBreaks(rest.subarray(0, length))
+    rest = rest.subarray(length)
+  }
+}
+
+const TOO_LONG = `Is longer than ${MAX_ROW_BYTES} bytes, as when a quotation mark is not closed.`
+
+interface Parsed {
+  readonly records: readonly { readonly fields: readonly string[]; readonly length: number }[]
+  /** What ended the parsing behind these records, or null. */
+  readonly problem: string | null
+}
+
+function makeParser(): { parse(bytes: Uint8Array, isEnd: boolean): Promise<Parsed> } {
+  let records: { fields: readonly string[]; length: number }[] = []
+  let passedBytes = 0
+  const parser = parse({
+    encoding: 'latin1',
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    on_record(fields, { bytes }) {
+      records.push({ fields, length: bytes - passedBytes })
+      passedBytes = bytes
+      return null
+    },
+  })
+  // The same error comes with the call that caused it.
+  parser.on('error', () => {})
+
+  return {
+    async parse(bytes, isEnd) {
+      const error = await new Promise<Error | null>((resolve) => {
+        const done = (failure?: Error | null) => resolve(failure ?? null)
+        if (isEnd) parser.end(bytes, done)
+        else parser.write(bytes, done)
+      })
+      if (error !== null && !(error instanceof CsvError)) throw error
+      const found = records
+      records = []
+      return { records: found, problem: error === null ? null : problemOf(error) }
+    },
+  }
+}
+
+// The parser's own words would repeat the field.
+function problemOf({ code }: CsvError): string {
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'Has a quotation mark that is not closed.'
+  return 'Has a quotation mark that neither opens nor closes a field.'
+}
+
+function lineBreaks(bytes: Uint8Array): number {
+  let count = 0
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] === LINE_FEED || (bytes[at] === CARRIAGE_RETURN && bytes[at + 1] !== LINE_FEED)) count++
+  }
+  return count
+}

@@ -1,0 +1,67 @@
+import type { ReadRow, RefusedRow } from '../../../application/import-customers.ts'
+import { Refusal } from '../refusal.ts'
+import { csvRecords } from './csv-records.ts'
+import { NOT_UTF8, utf8 } from './utf8.ts'
+
+const COLUMNS = ['email', 'password_hash', 'name'] as const
+
+/**
+ * The customers of a CSV file whose first line names its columns, in any order; blank lines are left out. Columns
+ * that mean nothing here are handed to `onIgnored`. Throws `Refusal` when the columns are not named.
+ */
+export async function* csvRows(
+  chunks: AsyncIterable<Uint8Array>,
+  onIgnored: (columns: readonly string[]) => unknown,
+): AsyncGenerator<ReadRow | RefusedRow, void, void> {
+  let header: readonly string[] | null = null
+  for await (const record of csvRecords(chunks)) {
+    if ('problem' in record) {
+      if (header === null) throw noHeader()
+      yield record
+      continue
+    }
+    const { line, fields } = record
+    if (isBlank(fields)) continue
+    if (header === null) {
+      header = headerOf(fields)
+      const ignored = header.filter((name) => !COLUMNS.some((column) => column === name))
+      if (ignored.length > 0) await onIgnored(ignored)
+    } else yield rowOf(line, fields, header)
+  }
+  if (header === null) throw noHeader()
+}
+
+function headerOf(fields: readonly string[]): readonly string[] {
+  const header = fields.map((field) => decoded(field)?.trim().toLowerCase() ?? '')
+  const count = (column: string) => header.filter((name) => name === column).length
+  if (count('email') !== 1 || count('password_hash') !== 1 || count('name') > 1) throw noHeader()
+  return header
+}
+
+function rowOf(line: number, fields: readonly string[], header: readonly string[]): ReadRow | RefusedRow {
+  if (fields.length !== header.length)
+    return { line, problem: `Has ${counted(fields.length)}, expected ${header.length}.` }
+  const [email, passwordHash, name] = COLUMNS.map((column) => decoded(fields[header.indexOf(column)] ?? ''))
+  if (typeof email !== 'string' || typeof passwordHash !== 'string' || typeof name !== 'string')
+    return { line, problem: NOT_UTF8 }
+  return { line, email, passwordHash, name }
+}
+
+// It may be a row of customers: nothing of it is told.
+function noHeader(): Refusal {
+  return new Refusal(
+    'The first line must name the columns, separated by commas: email, password_hash and, where there are names, name.',
+  )
+}
+
+function decoded(field: string): string | null {
+  return utf8(Buffer.from(field, 'latin1'))
+}
+
+function isBlank(fields: readonly string[]): boolean {
+  return fields.length === 1 && fields[0]?.trim() === ''
+}
+
+function counted(fields: number): string {
+  return fields === 1 ? '1 field' : `${fields} fields`
+}

@@ -1,0 +1,104 @@
+import type { ReadRow, RefusedRow } from '../../../application/import-customers.ts'
+import { type Io, write } from '../io.ts'
+import type { Operations, Store } from '../operations.ts'
+import { printable } from '../printable.ts'
+import { Refusal } from '../refusal.ts'
+import { csvRows } from './csv-rows.ts'
+import { type Input, openInput } from './input.ts'
+import { ndjsonRows } from './ndjson-rows.ts'
+import { makeProgressBar } from './progress-bar.ts'
+
+/** How the rows of a file are written. */
+export type Format = 'csv' | 'ndjson'
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** The format that the file's name tells, or null. */
+export function formatOf(file: string): Format | null {
+  if (/\.csv$/i.test(file)) return 'csv'
+  return /\.(ndjson|jsonl)$/i.test(file) ? 'ndjson' : null
+}
+
+/** `customer import`: takes in the good rows, reports each other one, and throws `Refusal` if there was any. */
+export async function importFile(
+  file: string,
+  format: Format,
+  isDryRun: boolean,
+  { withStore }: Pick<Operations, 'withStore'>,
+  io: Io,
+): Promise<void> {
+  const tally = { added: 0, alreadyThere: 0, refused: 0 }
+  const interruption = new AbortController()
+  const interrupt = () => interruption.abort()
+  const input = await openInput(file, io.stdin, interruption.signal)
+  const bar = makeProgressBar(io.stderr, () => performance.now())
+  let rows = 0
+  const show = () => bar.show(shareOf(input), rows)
+
+  try {
+    await withStore((store) => take(store))
+  } finally {
+    input.close()
+  }
+  if (interruption.signal.aborted)
+    throw new Refusal('Interrupted; what was imported stays. Run it again for the rest.')
+  if (tally.refused > 0) throw new Refusal(`Rows were refused: ${tally.refused}.`)
+
+  async function take({ importCustomers, patience }: Store): Promise<void> {
+    // Once: a second Ctrl-C ends the process at once, and the database takes back the batch that is under way.
+    for (const signal of SIGNALS) process.once(signal, interrupt)
+    try {
+      show()
+      for await (const step of importCustomers(counted(rowsOf(input)), { isDryRun, patience })) {
+        if (step.kind === 'refused') {
+          tally.refused++
+          await say(`line ${step.row.line}: ${step.row.problem}`)
+        } else {
+          tally.added += step.added
+          tally.alreadyThere += step.alreadyThere
+        }
+        show()
+        if (interruption.signal.aborted) break
+      }
+      bar.clear()
+      await write(io.stdout, summaryOf(tally, isDryRun))
+    } catch (error) {
+      bar.clear()
+      if (rows > 0) await write(io.stdout, summaryOf(tally, isDryRun))
+      if (!interruption.signal.aborted) throw error
+    } finally {
+      for (const signal of SIGNALS) process.off(signal, interrupt)
+    }
+  }
+
+  function rowsOf({ chunks }: Input): AsyncIterable<ReadRow | RefusedRow> {
+    if (format === 'ndjson') return ndjsonRows(chunks)
+    return csvRows(chunks, (columns) => say(`Columns that are not read: ${columns.join(', ')}.`))
+  }
+
+  async function* counted(
+    found: AsyncIterable<ReadRow | RefusedRow>,
+  ): AsyncGenerator<ReadRow | RefusedRow, void, void> {
+    for await (const row of found) {
+      rows++
+      yield row
+    }
+  }
+
+  async function say(text: string): Promise<void> {
+    bar.clear()
+    await write(io.stderr, `latchkey: ${printable(text)}\n`)
+  }
+}
+
+function shareOf({ totalBytes, readBytes }: Input): number | null {
+  return totalBytes === null || totalBytes === 0 ? null : readBytes() / totalBytes
+}
+
+function summaryOf(
+  { added, alreadyThere, refused }: { added: number; alreadyThere: number; refused: number },
+  isDryRun: boolean,
+): string {
+  const rest = `already there: ${alreadyThere}, refused: ${refused}`
+  return isDryRun ? `Not changed anything. New: ${added}, ${rest}.\n` : `Imported: ${added}, ${rest}.\n`
+}

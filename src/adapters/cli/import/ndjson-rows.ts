@@ -1,0 +1,58 @@
+import type { ReadRow, RefusedRow } from '../../../application/import-customers.ts'
+import { MAX_ROW_BYTES, NOT_UTF8, utf8, withoutMark } from './utf8.ts'
+
+const LINE_FEED = 0x0a
+
+/** The customers of a file with one JSON object in each line; blank lines are left out. */
+export async function* ndjsonRows(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ReadRow | RefusedRow> {
+  let line = 0
+  for await (const bytes of linesOf(withoutMark(chunks))) {
+    line++
+    if (bytes === null) yield { line, problem: `Is longer than ${MAX_ROW_BYTES} bytes.` }
+    else if (!isBlank(bytes)) yield rowOf(line, utf8(bytes))
+  }
+}
+
+/** The lines of a file; null for one that is too long to be read. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array | null> {
+  let rest: Uint8Array = Buffer.alloc(0)
+  let isTooLong = false
+  for await (const chunk of chunks) {
+    rest = Buffer.concat([rest, chunk])
+    for (let end = rest.indexOf(LINE_FEED); end >= 0; end = rest.indexOf(LINE_FEED)) {
+      yield isTooLong || end > MAX_ROW_BYTES ? null : rest.subarray(0, end)
+      isTooLong = false
+      rest = rest.subarray(end + 1)
+    }
+    if (rest.length <= MAX_ROW_BYTES) continue
+    isTooLong = true
+    rest = Buffer.alloc(0)
+  }
+  if (isTooLong || rest.length > 0) yield isTooLong ? null : rest
+}
+
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
+}
+
+function rowOf(line: number, text: string | null): ReadRow | RefusedRow {
+  if (text === null) return { line, problem: NOT_UTF8 }
+  const value = parsed(text)
+  if (value === undefined) return { line, problem: 'Is not JSON.' }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { line, problem: 'Is not a JSON object.' }
+  const { email, password_hash: passwordHash, name = null } = value as Record<string, unknown>
+  if (typeof email !== 'string') return { line, problem: 'email: Must be text.' }
+  if (typeof passwordHash !== 'string') return { line, problem: 'password_hash: Must be text.' }
+  if (typeof name !== 'string' && name !== null) return { line, problem: 'name: Must be text or null.' }
+  return { line, email, passwordHash, name }
+}
+
+/** The value, or undefined; the parser's own words would repeat the line. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

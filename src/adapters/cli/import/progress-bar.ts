@@ -1,0 +1,41 @@
+import type { Io } from '../io.ts'
+
+const WIDTH = 40
+const BESIDE = 40
+const PAUSE_MS = 100
+const CLEAR_LINE = '\r\u001b[K'
+
+/** How far a command is, in one line of a terminal; nothing where nobody looks. */
+export interface ProgressBar {
+  /** Draws it, unless that was done a moment ago; `share` is from 0 to 1, or null where the end is not known. */
+  show(share: number | null, rows: number): void
+  /** Takes it away, for other lines or at the end. */
+  clear(): void
+}
+
+export function makeProgressBar(stream: Io['stderr'], nowMs: () => number): ProgressBar {
+  if (stream.isTTY !== true) return { show() {}, clear() {} }
+  let drawnAtMs = Number.NEGATIVE_INFINITY
+  let isDrawn = false
+  return {
+    show(share, rows) {
+      if (nowMs() - drawnAtMs < PAUSE_MS) return
+      drawnAtMs = nowMs()
+      isDrawn = true
+      stream.write(`${CLEAR_LINE}Importing  ${drawn(share, stream.columns || 80)}${rows} rows`)
+    },
+    clear() {
+      if (isDrawn) stream.write(CLEAR_LINE)
+      isDrawn = false
+    },
+  }
+}
+
+// Not that of @clack/prompts: it takes over the keyboard, and its Ctrl-C ends the process with exit code 0.
+function drawn(share: number | null, columns: number): string {
+  if (share === null) return ''
+  const width = Math.max(0, Math.min(WIDTH, columns - BESIDE))
+  const full = Math.floor(Math.min(1, share) * width)
+  const bar = '█'.repeat(full) + '░'.repeat(width - full)
+  return `${bar} ${String(Math.floor(share * 100)).padStart(3)} %  `
+}

@@ -1,0 +1,34 @@
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** What is told of a row that cannot be decoded. */
+export const NOT_UTF8 = 'Is not UTF-8 text.'
+
+/** The most bytes that a row may have: what is longer is no customer, and would fill the memory. */
+export const MAX_ROW_BYTES = 65_536
+
+/** The bytes as text, or null where they are not UTF-8. */
+export function utf8(bytes: Uint8Array): string | null {
+  try {
+    return strict.decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+/** The bytes of a file without the byte-order mark that some programs begin it with. */
+export async function* withoutMark(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let start: Uint8Array | null = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    if (start === null) {
+      yield chunk
+      continue
+    }
+    start = Buffer.concat([start, chunk])
+    if (start.length < MARK.length) continue
+    yield MARK.equals(start.subarray(0, MARK.length)) ? start.subarray(MARK.length) : start
+    start = null
+  }
+  if (start !== null) yield start
+}
+
+const MARK = Buffer.from('\ufeff')

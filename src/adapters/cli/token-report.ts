@@ -1,0 +1,37 @@
+import { type LoginToken, tokenState } from '../../domain/login-token.ts'
+import { printable, printableTime } from './printable.ts'
+import { makeTable } from './table.ts'
+
+/** A token to be shown; the owner's e-mail where the tokens of many are. */
+export interface ShownToken {
+  readonly token: LoginToken
+  readonly ownerEmail?: string
+}
+
+/** A function that turns pages of tokens into lines of one table: never a secret, nor its digest. */
+export function makeTokenTable(
+  columns: 'with owners' | 'of one',
+  nowMs: number,
+): (tokens: readonly ShownToken[]) => string {
+  const owner = (email: string) => (columns === 'with owners' ? [email] : [])
+  // The abilities last: there may be many.
+  const heading = ['ID', ...owner('EMAIL'), 'NAME', 'STATE', 'CREATED', 'LAST USED', 'EXPIRES', 'ABILITIES']
+  const table = makeTable(heading)
+  return (tokens) =>
+    table(
+      tokens.map(({ token, ownerEmail = '' }) => [
+        printable(token.id),
+        ...owner(printable(ownerEmail)),
+        printable(token.name),
+        tokenState(token, nowMs),
+        printableTime(token.createdAtMs),
+        timeOrNever(token.lastUsedAtMs),
+        timeOrNever(token.expiresAtMs),
+        printable(token.abilities.join(' ') || '-'),
+      ]),
+    )
+}
+
+function timeOrNever(atMs: number | null): string {
+  return atMs === null ? 'never' : printableTime(atMs)
+}

@@ -1,0 +1,108 @@
+import type { Customer } from '../../domain/customer.ts'
+import { type Io, write } from './io.ts'
+import type { Operations, Store } from './operations.ts'
+import { printable } from './printable.ts'
+import { Refusal } from './refusal.ts'
+import { durationOf, momentAhead, momentBack } from './times.ts'
+import { makeTokenTable } from './token-report.ts'
+
+const PAGE = 500
+
+/** What `token create` is told. */
+export interface CreateOptions {
+  readonly name: string
+  readonly ability?: readonly string[]
+  readonly expires?: string
+}
+
+/** The commands on tokens as functions: each writes what it did, or throws why not. */
+export function makeTokenCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
+  const say = (text: string) => write(io.stdout, text)
+
+  return {
+    /** `token create` */
+    async create(email: string, { name, ability: abilities = [], expires }: CreateOptions) {
+      const expiry = expires === undefined ? () => null : momentAhead('--expires', expires)
+      const made = await withStore(async (store) => {
+        const customer = await known(email, store)
+        const expiresAtMs = expiry(store.nowMs())
+        if (expiresAtMs !== null && expiresAtMs <= store.nowMs())
+          throw new Refusal('--expires must be in the future.')
+        const token = { customerId: customer.id, name, abilities, expiresAtMs }
+        return { customer, made: await store.tokens.create(token, store.patience()) }
+      })
+      if (made.made === null)
+        throw new Refusal(`The customer ${printable(made.customer.email)} is disabled or gone.`)
+      await write(io.stderr, `The token ${printable(name)}; it is shown this once:\n`)
+      await say(`${made.made.secret}\n`)
+    },
+
+    /** `token list` */
+    async list(email?: string) {
+      if (email !== undefined) return listOf(email)
+      await withStore(async ({ tokens, patience, nowMs }) => {
+        const table = makeTokenTable('with owners', nowMs())
+        let page = await tokens.list({ after: null, limit: PAGE }, patience())
+        if (page.tokens.length === 0) await write(io.stderr, 'There are no tokens yet.\n')
+        while (page.tokens.length > 0) {
+          if (!(await say(table(page.tokens))) || page.end === null) return
+          page = await tokens.list({ after: page.end, limit: PAGE }, patience())
+        }
+      })
+    },
+
+    /** `token revoke <email>` */
+    async revoke(email: string, { name }: { readonly name?: string }) {
+      const { customer, revoked } = await withStore(async (store) => {
+        const found = await known(email, store)
+        return {
+          customer: found,
+          revoked: await store.tokens.revoke(found.id, name === undefined ? {} : { name }, store.patience()),
+        }
+      })
+      if (revoked === 0 && name !== undefined)
+        throw new Refusal(`${printable(customer.email)} has no active token ${printable(name)}.`)
+      await say(`Revoked ${count(revoked)} of ${printable(customer.email)}, on every instance.\n`)
+    },
+
+    /** `token revoke --issued-before` */
+    async revokeIssuedBefore(text: string) {
+      const before = momentBack('--issued-before', text)
+      const revoked = await withStore(({ tokens, patience, nowMs }) => {
+        const beforeMs = before(nowMs())
+        if (beforeMs > nowMs()) throw new Refusal('--issued-before must be in the past.')
+        return tokens.revokeIssuedBefore(beforeMs, patience())
+      })
+      await say(`Revoked ${count(revoked)} of all customers, on every instance.\n`)
+    },
+
+    /** `token prune` */
+    async prune({ olderThan }: { readonly olderThan?: string }) {
+      const olderThanMs = olderThan === undefined ? null : durationOf('--older-than', olderThan)
+      const pruned = await withStore(({ tokens, patience, tokenRetentionMs }) =>
+        tokens.prune(olderThanMs ?? tokenRetentionMs, patience),
+      )
+      await say(`Removed ${count(pruned)} that ended long enough ago.\n`)
+    },
+  }
+
+  async function listOf(email: string): Promise<void> {
+    const report = await withStore(async (store) => {
+      const { id } = await known(email, store)
+      const tokens = await store.tokens.listOf(id, store.patience())
+      if (tokens.length === 0) return null
+      return makeTokenTable('of one', store.nowMs())(tokens.map((token) => ({ token })))
+    })
+    await (report === null ? write(io.stderr, `${email} has no tokens yet.\n`) : say(report))
+  }
+}
+
+async function known(email: string, { customers, patience }: Store): Promise<Customer> {
+  const customer = await customers.find(email, patience())
+  if (customer === null) throw new Refusal(`There is no customer ${email}.`)
+  return customer
+}
+
+function count(tokens: number): string {
+  return tokens === 1 ? '1 token' : `${tokens} tokens`
+}

@@ -1,0 +1,116 @@
+import * as v from 'valibot'
+import type { Configuration } from './configuration.ts'
+import type { ConfigurationProblem } from './configuration-refused.ts'
+import { hashingThreads, threadPoolSizeOf } from './hashing-threads.ts'
+import { maskedUrl } from './masked-url.ts'
+import { configurationOf, schema, type Values } from './schema.ts'
+import { SETTINGS, type Setting, type SettingName } from './settings.ts'
+import { exampleOf, type Found, findSettings, originsOf, type Sources, variablesOf } from './sources.ts'
+
+/** A setting as it is, for people. */
+export interface SettingReport {
+  readonly name: SettingName
+  /** What is obeyed, with secrets masked; null where it is unset, or wrong. */
+  readonly value: string | null
+  /** Where it was found. */
+  readonly source: 'environment' | '.env' | 'default'
+  /** The variable that was found, `_FILE` included. */
+  readonly variable: string
+}
+
+/** Everything that the sources say, whatever is wrong with it. */
+export interface Survey {
+  readonly settings: readonly SettingReport[]
+  readonly problems: readonly ConfigurationProblem[]
+  /** Whole sentences. */
+  readonly warnings: readonly string[]
+  /** With the default in place of whatever is wrong. */
+  readonly configuration: Configuration
+}
+
+/** Reads all settings. Throws nothing: what is wrong is among the problems. */
+export function surveyConfiguration(sources: Sources): Survey {
+  const { found, problems: unread } = findSettings(sources)
+  const issues = v.safeParse(schema, textsOf(found)).issues ?? []
+  const wrong = new Set(issues.map((issue) => issue.path?.[0].key as SettingName))
+  const values = v.parse(schema, textsOf(found, wrong))
+  const problems = [...unread, ...problemsOf(issues, found)]
+  if (issues.length === 0) problems.push(...contradictions(values))
+  const configuration = configurationOf(values, {
+    production: variablesOf(sources)('NODE_ENV') === 'production',
+    // Not from the `.env` file: libuv does not read it.
+    threadPoolSize: threadPoolSizeOf(sources.env.UV_THREADPOOL_SIZE),
+  })
+  const originOf = originsOf(sources)
+  const refused = new Set(problems.map(({ name }) => name))
+  const settings = SETTINGS.map((setting) => {
+    const { text, from } = found[setting.name]
+    const value = refused.has(from) || text === null ? null : shown(setting, text)
+    return { name: setting.name, value, source: originOf(from), variable: from }
+  })
+  return { settings, problems, warnings: warningsOf(configuration), configuration }
+}
+
+function textsOf(
+  found: Readonly<Record<SettingName, Found>>,
+  wrong: ReadonlySet<SettingName> = new Set(),
+): Record<string, string | null> {
+  return Object.fromEntries(
+    SETTINGS.map(({ name, default: standard }) => [name, wrong.has(name) ? standard : found[name].text]),
+  )
+}
+
+function shown({ name, secret }: Setting, text: string): string {
+  if (!secret) return text
+  // An address, or pairs of a name and a secret.
+  return name === 'SERVICE_TOKENS' ? text.replace(/=[^,]*/g, '=***') : maskedUrl(text)
+}
+
+function problemsOf(
+  issues: readonly v.InferIssue<typeof schema>[],
+  found: Readonly<Record<SettingName, Found>>,
+): ConfigurationProblem[] {
+  return SETTINGS.flatMap((setting) =>
+    issues
+      .filter((issue) => issue.path?.[0].key === setting.name)
+      .map(({ message }) => {
+        const { from } = found[setting.name]
+        return { name: from, problem: message, example: exampleOf(setting, from) }
+      }),
+  )
+}
+
+function contradictions(values: Values): ConfigurationProblem[] {
+  const problems: ConfigurationProblem[] = []
+  if (values.HEADERS_TIMEOUT > values.REQUEST_TIMEOUT)
+    problems.push({
+      name: 'HEADERS_TIMEOUT',
+      problem: 'Must be at most REQUEST_TIMEOUT.',
+      example: 'HEADERS_TIMEOUT=10s REQUEST_TIMEOUT=15s',
+    })
+  if (values.DATABASE_DIRECT_URL !== null && values.DATABASE_URL === null)
+    problems.push({
+      name: 'DATABASE_DIRECT_URL',
+      problem: 'Is set without DATABASE_URL; set both, or DATABASE_URL alone.',
+      example: 'DATABASE_URL=postgres://latchkey:password@db.example.com:5432/latchkey',
+    })
+  return problems
+}
+
+function warningsOf(configuration: Configuration): readonly string[] {
+  const { bcryptCost, hashingConcurrency, workers, ops, serviceTokens } = configuration
+  const warnings: string[] = []
+  if (ops && serviceTokens.length === 0)
+    warnings.push('OPS is on and SERVICE_TOKENS is unset: nobody can open /ops.')
+  if (bcryptCost < 10)
+    warnings.push(
+      'BCRYPT_COST is below 10: stolen password hashes would be quick to guess. Use it for tests only.',
+    )
+  const threads = hashingThreads(configuration)
+  // Workers are given the pool that they need.
+  if (workers === 1 && hashingConcurrency !== null && hashingConcurrency > threads)
+    warnings.push(
+      `HASHING_CONCURRENCY is more than the thread pool can spare: ${threads} at once. Set UV_THREADPOOL_SIZE=${hashingConcurrency + 1} in the environment, not in .env.`,
+    )
+  return warnings
+}

@@ -1,0 +1,80 @@
+import type { Caller } from '../../application/authenticate.ts'
+import type { Patience } from '../../application/patience.ts'
+import type { Log } from '../../application/ports/log.ts'
+import type { Requester } from '../../application/requester.ts'
+import type { Exchange } from './exchange.ts'
+import { type RequestLog, requestLog } from './request-log.ts'
+
+/** Who calls: a customer, a service, or nobody known. */
+export type AnyCaller = Partial<Caller> & { readonly service?: string }
+
+/** What came in beside the caller, validated. */
+export interface Input {
+  readonly body: unknown
+  readonly query: unknown
+  readonly params: unknown
+}
+
+/** What every handler is given, whoever calls. */
+export interface RequestContext {
+  readonly requestId: string
+  /** 32 hexadecimal digits of the trace that the request is part of; null where there is none. */
+  readonly traceId: string | null
+  /** Header lines by lower-case name, as node:http has them. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** What this request may still spend on waiting for its stores. */
+  readonly patience: Patience
+  /** Where the request comes from, and whether its answer is still wanted. */
+  readonly requester: Requester
+  /** Aborts when the client goes away or the route's deadline passes; made when it is first asked for. */
+  readonly signal: AbortSignal
+  /** Writes lines that carry the request id and the route; made when it is first asked for. */
+  readonly log: RequestLog
+}
+
+/** One request as its handler sees it. A class, so that what most handlers do not ask for is not made for them. */
+export class Context implements RequestContext, Input {
+  readonly customer: AnyCaller['customer']
+  readonly token: AnyCaller['token']
+  readonly digest: AnyCaller['digest']
+  readonly service: string | undefined
+  readonly body: unknown
+  readonly query: unknown
+  readonly params: unknown
+  readonly patience: Patience
+  readonly requester: Exchange
+  private readonly serviceLog: Log
+
+  constructor(caller: AnyCaller, input: Input, exchange: Exchange, patience: Patience, log: Log) {
+    this.customer = caller.customer
+    this.token = caller.token
+    this.digest = caller.digest
+    this.service = caller.service
+    this.body = input.body
+    this.query = input.query
+    this.params = input.params
+    this.patience = patience
+    this.requester = exchange
+    this.serviceLog = log
+  }
+
+  get requestId(): string {
+    return this.requester.requestId
+  }
+
+  get traceId(): string | null {
+    return this.requester.traceId
+  }
+
+  get headers(): RequestContext['headers'] {
+    return this.requester.request.headers
+  }
+
+  get signal(): AbortSignal {
+    return this.requester.signal
+  }
+
+  get log(): RequestLog {
+    return requestLog(this.serviceLog, this.requester)
+  }
+}

@@ -1,0 +1,74 @@
+import type { JsonSchema } from './json-schema.ts'
+
+const DEPTH = 8
+
+const OF_FORMAT: Readonly<Record<string, string>> = {
+  email: 'ana@example.com',
+  uuid: '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34',
+  'date-time': '2030-01-31T12:00:00.000Z',
+  date: '2030-01-31',
+  time: '12:00:00',
+  uri: 'https://example.com/',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+}
+
+/** A value that the schema describes: its own example where it has one, else the plainest. */
+export function exampleOf(
+  schema: JsonSchema,
+  definitions: Readonly<Record<string, JsonSchema>>,
+  depth = 0,
+): unknown {
+  const { examples, enum: words, $ref, anyOf, oneOf, allOf } = schema as Keywords
+  const next = (other: JsonSchema) => exampleOf(other, definitions, depth + 1)
+  if (examples?.[0] !== undefined) return examples[0]
+  for (const keyword of ['const', 'default']) if (Object.hasOwn(schema, keyword)) return schema[keyword]
+  if (words?.[0] !== undefined) return words[0]
+  if (depth > DEPTH) return null
+  if ($ref !== undefined) return next(definitions[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {})
+  const choice = anyOf?.[0] ?? oneOf?.[0]
+  if (choice !== undefined) return next(choice)
+  if (allOf !== undefined) return Object.assign({}, ...allOf.map(next))
+  return plainest(schema as Keywords, next)
+}
+
+interface Keywords {
+  readonly [keyword: string]: unknown
+  readonly examples?: readonly unknown[]
+  readonly enum?: readonly unknown[]
+  readonly $ref?: string
+  readonly anyOf?: readonly JsonSchema[]
+  readonly oneOf?: readonly JsonSchema[]
+  readonly allOf?: readonly JsonSchema[]
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly items?: JsonSchema
+  readonly prefixItems?: readonly JsonSchema[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly format?: string
+}
+
+function plainest(schema: Keywords, next: (other: JsonSchema) => unknown): unknown {
+  switch (schema.type) {
+    case 'object':
+      return Object.fromEntries(
+        Object.entries(schema.properties ?? {}).map(([name, property]) => [name, next(property)]),
+      )
+    case 'array':
+      return schema.prefixItems?.map(next) ?? (schema.items === undefined ? [] : [next(schema.items)])
+    case 'string': {
+      const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema
+      const word = OF_FORMAT[schema.format ?? ''] ?? 'text'
+      return word.padEnd(minLength, '.').slice(0, maxLength)
+    }
+    case 'number':
+    case 'integer':
+      return schema.minimum ?? Math.min(1, schema.maximum ?? 1)
+    case 'boolean':
+      return true
+    default:
+      return null
+  }
+}

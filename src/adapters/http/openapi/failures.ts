@@ -1,0 +1,158 @@
+import {
+  InsufficientScope,
+  InvalidCredentials,
+  InvalidServiceToken,
+  InvalidToken,
+  type LatchkeyError,
+  LoginTokenRequired,
+  MissingToken,
+  TooManyRequests,
+  Unavailable,
+  ValidationFailed,
+} from '../../../domain/errors.ts'
+import { failureOf } from '../answer.ts'
+import type { Route } from '../declared-route.ts'
+import {
+  Conflict,
+  ExpectationFailed,
+  type FailureReason,
+  HeadersTooLarge,
+  Internal,
+  InvalidJson,
+  InvalidRequest,
+  MethodNotAllowed,
+  NotFound,
+  PayloadTooLarge,
+  RequestTimeout,
+  SameOriginRequired,
+  STATUS_OF,
+  UnsupportedMediaType,
+} from '../errors.ts'
+import type { JsonSchema } from './json-schema.ts'
+
+/** One of each failure, or of each of its forms: the document shows what the service makes of them. */
+const SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyError[]>> = {
+  invalid_request: [new InvalidRequest({ closes: false })],
+  invalid_json: [new InvalidJson()],
+  missing_token: [new MissingToken()],
+  invalid_token: [new InvalidToken()],
+  invalid_credentials: [new InvalidCredentials()],
+  invalid_service_token: [new InvalidServiceToken()],
+  insufficient_scope: [new InsufficientScope(['orders:read'])],
+  login_token_required: [new LoginTokenRequired()],
+  same_origin_required: [new SameOriginRequired()],
+  not_found: [new NotFound()],
+  method_not_allowed: [new MethodNotAllowed('OPTIONS, POST')],
+  request_timeout: [new RequestTimeout()],
+  conflict: [new Conflict()],
+  payload_too_large: [new PayloadTooLarge()],
+  unsupported_media_type: [new UnsupportedMediaType('media_type'), new UnsupportedMediaType('coding')],
+  expectation_failed: [new ExpectationFailed()],
+  validation_failed: [new ValidationFailed({ email: ['Is required.'] })],
+  too_many_requests: [
+    new TooManyRequests({ name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 60_000 }),
+  ],
+  headers_too_large: [new HeadersTooLarge()],
+  internal: [new Internal(undefined)],
+  unavailable: [new Unavailable()],
+}
+
+const REASONS = Object.keys(STATUS_OF) as readonly FailureReason[]
+
+/** The reasons for which a route may be refused. */
+function reasonsOf(route: Route): ReadonlySet<FailureReason> {
+  const validates = [route.params, route.query, route.body].some((schema) => schema !== null)
+  return new Set([
+    'invalid_request',
+    'request_timeout',
+    'payload_too_large',
+    'expectation_failed',
+    'headers_too_large',
+    'internal',
+    'unavailable',
+    ...(route.auth === 'customer' ? (['missing_token', 'invalid_token'] as const) : []),
+    ...(route.auth === 'service' ? (['invalid_service_token'] as const) : []),
+    ...(route.abilities.length > 0 ? (['insufficient_scope'] as const) : []),
+    ...(route.hasParams ? (['not_found'] as const) : []),
+    ...(route.body === null ? [] : (['invalid_json', 'unsupported_media_type'] as const)),
+    ...(validates ? (['validation_failed'] as const) : []),
+    ...route.throws,
+  ])
+}
+
+/** The envelope of every failure, and of one with sentences by field. */
+export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+  Failure: {
+    type: 'object',
+    required: ['success', 'code', 'error', 'reason', 'request_id'],
+    properties: {
+      success: { const: false },
+      code: { type: 'integer', enum: [...new Set(Object.values(STATUS_OF))], description: 'The status.' },
+      error: { type: 'string', description: 'A whole sentence, safe to show.' },
+      reason: { type: 'string', enum: REASONS, description: 'A stable word to switch on.' },
+      request_id: { type: 'string', description: 'To be quoted when asking for help.' },
+    },
+  },
+  FieldErrors: {
+    type: 'object',
+    required: ['errors'],
+    properties: {
+      errors: {
+        type: 'object',
+        description:
+          'Sentences by field: a dot path inside the body, `query.x`, `params.x`, or `body` for the whole.',
+        additionalProperties: { type: 'array', items: { type: 'string' } },
+      },
+    },
+  },
+}
+
+/** The failures of a route as responses by status, each with the name under which others may share it. */
+export function failuresOf(route: Route): readonly (readonly [status: number, name: string, object])[] {
+  const reasons = [...reasonsOf(route)].sort((a, b) => REASONS.indexOf(a) - REASONS.indexOf(b))
+  const statuses = [...new Set(reasons.map((reason) => STATUS_OF[reason]))]
+  return statuses.map((status) => {
+    const those = reasons.filter((reason) => STATUS_OF[reason] === status)
+    return [status, those.join('.'), responseOf(status, those)]
+  })
+}
+
+function responseOf(status: number, reasons: readonly FailureReason[]): object {
+  const told = reasons.flatMap((reason) => SAMPLES[reason].map((sample) => ({ reason, sample })))
+  const headers = new Map<string, string[]>([['X-Request-Id', ['a-request']]])
+  for (const { sample } of told) {
+    const list = failureOf(sample, 'a-request').headers
+    for (let i = 0; i < list.length; i += 2) {
+      const name = list[i] as string
+      headers.set(name, [...(headers.get(name) ?? []), list[i + 1] as string])
+    }
+  }
+  return {
+    description: reasons.map((reason) => `\`${reason}\`: ${SAMPLES[reason][0]?.message}`).join('\n\n'),
+    headers: Object.fromEntries(
+      [...headers].map(([name, examples]) => [
+        name,
+        { schema: { type: 'string', examples: [...new Set(examples)] } },
+      ]),
+    ),
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Failure' },
+            ...(status === 422 ? [{ $ref: '#/components/schemas/FieldErrors' }] : []),
+            { type: 'object', properties: { code: { const: status }, reason: { enum: reasons } } },
+          ],
+        },
+        examples: Object.fromEntries(
+          told
+            .reverse()
+            .map(({ reason, sample }) => [
+              reason,
+              { value: JSON.parse(failureOf(sample, 'a-request').text) },
+            ]),
+        ),
+      },
+    },
+  }
+}

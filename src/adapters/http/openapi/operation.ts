@@ -1,0 +1,101 @@
+import type { Route, Schema } from '../declared-route.ts'
+import { exampleOf } from './example.ts'
+import { failuresOf } from './failures.ts'
+import { describe, type JsonSchema } from './json-schema.ts'
+
+/** What the operations of a document share, gathered while they are described. */
+export interface Shared {
+  readonly schemas: Record<string, JsonSchema>
+  readonly responses: Record<string, object>
+  readonly problems: string[]
+}
+
+/** An operation of OpenAPI 3.1; `names` are those of the path's parameters in the document, in their order. */
+export function operationOf(route: Route, id: string, names: readonly string[], shared: Shared): object {
+  const { auth, abilities, summary, tags } = route
+  const parameters = [...pathParameters(), ...queryParameters()]
+  return {
+    operationId: id,
+    ...(summary === null ? {} : { summary }),
+    ...(tags.length === 0 ? {} : { tags }),
+    ...(abilities.length === 0
+      ? {}
+      : {
+          description: `Required of the token: ${abilities.map((ability) => `\`${ability}\``).join(', ')}.`,
+          'x-abilities': abilities,
+        }),
+    security: auth === 'none' ? [] : [auth === 'customer' ? { loginToken: abilities } : { serviceToken: [] }],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === null
+      ? {}
+      : { requestBody: { required: true, content: json(described(route.body, 'input', 'body')) } }),
+    responses: { [route.status]: success(), ...failures() },
+  }
+
+  function described(schema: Schema, side: 'input' | 'output', part: string): JsonSchema {
+    const { schema: own, definitions, problems } = describe(schema, side, `${id}.${part}`)
+    Object.assign(shared.schemas, definitions)
+    shared.problems.push(...problems.map((problem) => `${route.method} ${route.path}, ${part}: ${problem}`))
+    return own
+  }
+
+  function pathParameters(): readonly object[] {
+    const own = route.path.match(/(?<=:)\w+/g) ?? []
+    const { properties = {} } = fields(route.params, 'params')
+    return own.map((name, i) => ({
+      name: names[i],
+      in: 'path',
+      required: true,
+      schema: properties[name] ?? { type: 'string', minLength: 1 },
+    }))
+  }
+
+  function queryParameters(): readonly object[] {
+    if (route.query === null) return []
+    const { properties, required = [], ...rest } = fields(route.query, 'query')
+    // Names that are not known beforehand: an object whose fields are the query's.
+    if (properties === undefined)
+      return [{ name: 'query', in: 'query', style: 'form', explode: true, schema: rest }]
+    return Object.entries(properties).map(([name, schema]) => ({
+      name,
+      in: 'query',
+      required: required.includes(name),
+      schema,
+    }))
+  }
+
+  function fields(schema: Schema | null, part: string): Fields {
+    return schema === null ? {} : described(schema, 'input', part)
+  }
+
+  function success(): object {
+    const headers = { 'X-Request-Id': { schema: { type: 'string' } } }
+    if (route.status === 204) return { description: 'Done; there is no body.', headers }
+    const own: Fields = route.returns === null ? {} : described(route.returns, 'output', 'answer')
+    const schema = {
+      ...own,
+      type: 'object',
+      required: ['success', ...(own.required ?? [])],
+      properties: { success: { const: true }, ...own.properties },
+    }
+    return { description: 'Success.', headers, content: json(schema) }
+  }
+
+  function json(schema: JsonSchema): object {
+    return { 'application/json': { schema, example: exampleOf(schema, shared.schemas) } }
+  }
+
+  function failures(): object {
+    return Object.fromEntries(
+      failuresOf(route).map(([status, name, response]) => {
+        shared.responses[name] ??= response
+        return [status, { $ref: `#/components/responses/${name}` }]
+      }),
+    )
+  }
+}
+
+type Fields = JsonSchema & {
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+}

@@ -1,0 +1,23 @@
+/** Something that every worker is to obey, with its number. */
+export interface Order {
+  readonly order: object
+  readonly n: number
+}
+
+export function isOrder(message: unknown): message is Order {
+  return has(message, 'order')
+}
+
+/** A worker's answer to the order of a number. */
+export function isObeyed(message: unknown): message is { readonly obeyed: number } {
+  return has(message, 'obeyed')
+}
+
+/** What ends a worker, for the reason that it is given. */
+export function isStop(message: unknown): message is { readonly stop: string } {
+  return has(message, 'stop')
+}
+
+function has(message: unknown, key: string): boolean {
+  return typeof message === 'object' && message !== null && key in message
+}

@@ -1,0 +1,58 @@
+import { Unavailable } from '../../domain/errors.ts'
+
+const ANSWER_MS = 2000
+
+/** Questions in both directions between two processes that send each other messages. */
+export interface Questions {
+  /** Answers what the other one does; rejects with `Unavailable` when that takes too long. */
+  ask(question: string): Promise<unknown>
+  /** Hears what the other one says. */
+  heard(message: unknown): void
+}
+
+/** Asks through `send`, which may lose what it is given, and answers by `answer`. */
+export function questions(
+  send: (message: object) => void,
+  answer: (question: string) => Promise<unknown>,
+): Questions {
+  const waiting = new Map<number, (answer: unknown) => void>()
+  let last = 0
+
+  return {
+    ask(question) {
+      const n = ++last
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          waiting.delete(n)
+          reject(new Unavailable())
+        }, ANSWER_MS)
+        waiting.set(n, (answered) => {
+          clearTimeout(timer)
+          waiting.delete(n)
+          resolve(answered)
+        })
+        send({ question, n })
+      })
+    },
+
+    heard(message) {
+      if (isQuestion(message)) {
+        const { question, n } = message
+        // Whoever gets no answer stops waiting.
+        answer(question).then(
+          (answered) => send({ answer: answered, n }),
+          () => {},
+        )
+      }
+      if (isAnswer(message)) waiting.get(message.n)?.(message.answer)
+    },
+  }
+}
+
+function isQuestion(message: unknown): message is { readonly question: string; readonly n: number } {
+  return typeof message === 'object' && message !== null && 'question' in message
+}
+
+function isAnswer(message: unknown): message is { readonly answer: unknown; readonly n: number } {
+  return typeof message === 'object' && message !== null && 'answer' in message
+}

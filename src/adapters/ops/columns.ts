@@ -1,0 +1,61 @@
+import { type Column, type Labels, level, quantile, rate } from './reading.ts'
+
+const REQUESTS = 'http_server_request_duration_seconds'
+const ANSWERED = `${REQUESTS}_count`
+const LOGINS = 'latchkey_logins_total'
+const VALIDATIONS = 'latchkey_token_validations_total'
+const CONNECTIONS = 'db_client_connections'
+
+/** Every number of a sample: rates a second, durations in seconds, all else as it is counted. */
+export const COLUMNS = {
+  requests_succeeded: rate(ANSWERED, answered(/^[123]/)),
+  requests_refused: rate(ANSWERED, answered(/^4/)),
+  // Whom nobody answered has no status.
+  requests_failed: rate(ANSWERED, answered(/^(5|$)/)),
+  requests_active: level('http_server_active_requests'),
+  duration_p50: quantile(0.5, REQUESTS, isOther),
+  duration_p99: quantile(0.99, REQUESTS, isOther),
+  login_duration_p50: quantile(0.5, REQUESTS, isLogin),
+  login_duration_p99: quantile(0.99, REQUESTS, isLogin),
+  logins_succeeded: rate(LOGINS, has('result', 'succeeded')),
+  logins_failed: rate(LOGINS, has('result', 'failed')),
+  logins_throttled: rate(LOGINS, has('result', 'throttled')),
+  logins_unavailable: rate(LOGINS, has('result', 'unavailable')),
+  validations_cache: rate(VALIDATIONS, has('source', 'cache')),
+  validations_database: rate(VALIDATIONS, has('source', 'database')),
+  validations_checksum: rate(VALIDATIONS, has('source', 'checksum')),
+  cache_entries: level('latchkey_token_cache_entries'),
+  lease_held: level('latchkey_lease_held'),
+  hashing_running: level('latchkey_hashing_running'),
+  hashing_waiting: level('latchkey_hashing_waiting'),
+  connections_used: level(CONNECTIONS, has('db_client_connection_state', 'used')),
+  connections_idle: level(CONNECTIONS, has('db_client_connection_state', 'idle')),
+  connections_max: level('db_client_connection_max'),
+  connections_pending: level('db_client_connection_pending_requests'),
+  loop_delay_p50: level('nodejs_eventloop_delay_p50_seconds'),
+  loop_delay_p99: level('nodejs_eventloop_delay_p99_seconds'),
+} as const satisfies Readonly<Record<string, Column>>
+
+export type ColumnName = keyof typeof COLUMNS
+
+function has(label: string, value: string) {
+  return (labels: Labels) => labels[label] === value
+}
+
+function answered(status: RegExp) {
+  return (labels: Labels) => !isOwn(labels) && status.test(String(labels.http_response_status_code))
+}
+
+/** Hashing makes a login slow on purpose: among the others it would hide them. */
+function isLogin({ http_route }: Labels): boolean {
+  return http_route === '/api/login'
+}
+
+function isOther(labels: Labels): boolean {
+  return !isLogin(labels) && !isOwn(labels)
+}
+
+/** What the page itself asks, which would move its own charts. */
+function isOwn({ http_route }: Labels): boolean {
+  return /^\/ops(\/|$)/.test(String(http_route))
+}

@@ -1,0 +1,72 @@
+import type { Clock } from '../../application/ports/clock.ts'
+import { COLUMNS, type ColumnName } from './columns.ts'
+import { type Family, type Reading, readingOf } from './reading.ts'
+
+/** How often a sample is taken, in milliseconds, and how many are kept. */
+export interface SamplingTimes {
+  readonly everyMs: number
+  readonly keep: number
+}
+
+/** The last 15 minutes. */
+export const SAMPLING_TIMES: SamplingTimes = { everyMs: 5000, keep: 180 }
+
+/** The samples that are kept, oldest first, by column; null where nothing was measured. */
+export type SampleTable = { readonly at_ms: readonly number[] } & {
+  readonly [Name in ColumnName]: readonly (number | null)[]
+}
+
+/** A ring of samples: what is older than the ring is long makes room. */
+export interface Samples {
+  /** Reads the metrics, and keeps what has become of them since the last reading; the first one keeps nothing. */
+  take(): Promise<void>
+  table(): SampleTable
+}
+
+const NAMES = Object.keys(COLUMNS) as readonly ColumnName[]
+const WIDTH = 1 + NAMES.length
+const DIGITS = 4
+
+/** An empty ring, of a size that it never exceeds. */
+export function makeSamples({
+  collect,
+  clock,
+  keep,
+}: {
+  readonly collect: () => Promise<readonly Family[]>
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>
+  readonly keep: number
+}): Samples {
+  const ring = new Float64Array(keep * WIDTH)
+  let taken = 0
+  let before: { readonly reading: Reading; readonly atMs: number } | null = null
+
+  return {
+    async take() {
+      const reading = readingOf(await collect())
+      const now = { reading, atMs: clock.monotonicMs() }
+      if (before !== null && now.atMs > before.atMs)
+        keepRow(now.reading, before.reading, now.atMs - before.atMs)
+      before = now
+    },
+
+    table() {
+      const rows = Array.from({ length: Math.min(taken, keep) }, (_, at) => {
+        const row = (Math.max(0, taken - keep) + at) % keep
+        return ring.subarray(row * WIDTH, (row + 1) * WIDTH)
+      })
+      const columns = NAMES.map((name, at) => [name, rows.map((row) => shown(row[at + 1]))])
+      return { at_ms: rows.map(([atMs]) => atMs), ...Object.fromEntries(columns) }
+    },
+  }
+
+  function keepRow(now: Reading, then: Reading, elapsedMs: number): void {
+    const numbers = NAMES.map((name) => COLUMNS[name](now, then, elapsedMs / 1000))
+    ring.set([Math.round(clock.nowMs()), ...numbers], (taken % keep) * WIDTH)
+    taken++
+  }
+}
+
+function shown(value = Number.NaN): number | null {
+  return Number.isFinite(value) ? Number(value.toPrecision(DIGITS)) : null
+}

@@ -1,0 +1,26 @@
+import type { Log } from '../../application/ports/log.ts'
+import type { Samples } from './samples.ts'
+
+/** Takes a sample now and after each `everyMs`, one at a time, and keeps no process alive for it; answers how to stop. */
+export function startSampling(samples: Samples, everyMs: number, log: Log): () => void {
+  let isTaking = false
+  let isFailing = false
+  void take()
+  const timer = setInterval(take, everyMs).unref()
+  return () => clearInterval(timer)
+
+  async function take(): Promise<void> {
+    if (isTaking) return
+    isTaking = true
+    try {
+      await samples.take()
+      isFailing = false
+    } catch (error) {
+      // A gap in the charts; told of once.
+      if (!isFailing) log.warn('ops.sampling_failed', { error: (error as Error).name })
+      isFailing = true
+    } finally {
+      isTaking = false
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
+import { AUDIT_EVENTS, type AuditEventName } from '../../application/audit-events.ts'
+import type { AuditLog } from '../../application/ports/audit-log.ts'
+import { fileLines, lastingLines } from './lasting-lines.ts'
+import { escaped, readable } from './log.ts'
+
+/** An audit log with what it holds open. */
+export interface RunningAuditLog extends AuditLog {
+  /** Whether lines are left out, unless they go to a file. */
+  silence(isSilent: boolean): void
+  /** Nothing can be recorded from then on. */
+  close(): void
+}
+
+/**
+ * One JSON line an event, marked by `"audit":true`: added to the file at `path`, or where that is null written
+ * `elsewhere`, to standard output by default; null writes nothing. Throws where the file cannot be opened.
+ */
+export function openAuditLog({
+  path,
+  elsewhere,
+}: {
+  readonly path: string | null
+  readonly elsewhere?: DestinationStream | null | undefined
+}): RunningAuditLog {
+  if (path === null && elsewhere === null) return { record() {}, silence() {}, close() {} }
+  const file = path === null ? null : fileLines(path)
+  const logger = pino(
+    {
+      base: { audit: true },
+      timestamp: stdTimeFunctions.isoTime,
+      messageKey: 'event',
+      formatters: { level: (label) => ({ level: label }) },
+      hooks: { streamWrite: escaped },
+    },
+    file ?? elsewhere ?? standardOutput(),
+  )
+  return {
+    record: (event, fields) => logger.info(allowed(event, fields), event),
+    silence(isSilent) {
+      if (file === null) logger.level = isSilent ? 'silent' : 'info'
+    },
+    close: () => file?.close(),
+  }
+}
+
+/** What the event may tell, whatever it was given. */
+function allowed(event: AuditEventName, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const names = ['request_id', 'address', ...AUDIT_EVENTS[event].tells, 'reason']
+  return Object.fromEntries(names.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])))
+}
+
+function standardOutput(): DestinationStream {
+  return process.stdout.isTTY ? readable() : lastingLines(process.stdout.fd)
+}

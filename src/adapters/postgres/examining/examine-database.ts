@@ -1,0 +1,220 @@
+import { type Facts, type Finding, fault, fine } from '../../../application/finding.ts'
+import { withDirectClient } from '../direct-client.ts'
+import { pendingMigrations } from '../migrations.ts'
+import { serverFaults } from '../server-faults.ts'
+import { isTransactionPooler } from '../transaction-pooler.ts'
+import { clockSkew } from './clock-skew.ts'
+import { hearsNotifications } from './link.ts'
+import { keepsPreparedStatements } from './prepared-statements.ts'
+import { storedHashes } from './stored-hashes.ts'
+
+/** What of the settings a database has to go together with. */
+export interface DatabaseSettings {
+  readonly url: string
+  /** Without a transaction pooler in between, if the operator gave one. */
+  readonly directUrl: string
+  readonly prepared: boolean
+  readonly migrate: 'auto' | 'off'
+  /** Connections that one instance takes, all its processes together. */
+  readonly connections: number
+  readonly bcryptCost: number
+}
+
+const QUERY_MS = 10_000
+/** What the lives of tokens and the windows of limits, which are seconds and more, do not notice. */
+const SKEW_MS = 1000
+
+/**
+ * Examines a PostgreSQL from outside, on connections of its own, and changes nothing in it. Where it cannot be
+ * reached there is one finding; where one check fails, the others are made all the same.
+ */
+export async function examineDatabase(settings: DatabaseSettings): Promise<readonly Finding[]> {
+  const { url, directUrl, prepared } = settings
+  const reached = [await attempt('database.reached', () => reach('database.reached', url))]
+  if (directUrl !== url)
+    reached.push(await attempt('database.direct', () => reach('database.direct', directUrl)))
+  if (reached.some(({ state }) => state === 'failure')) return reached
+
+  const isPooled = await isTransactionPooler(url, QUERY_MS).catch(() => false)
+  const findings = [
+    await attempt('database.server', () => server(directUrl)),
+    await attempt('database.migrations', () => migrations(settings)),
+    await attempt('database.link', () => link(url, directUrl, isPooled)),
+    await attempt('database.clock', () => clock(directUrl)),
+    await attempt('database.connections', () => connections(directUrl, settings.connections)),
+    await attempt('database.passwords', () => passwords(directUrl, settings.bcryptCost)),
+  ]
+  if (isPooled && prepared)
+    findings.push(await attempt('database.prepared', () => preparedThroughPooler(url)))
+  return [...reached, ...findings]
+}
+
+async function attempt(name: string, check: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await check()
+  } catch (error) {
+    const { message } = error as Error
+    return fault(
+      name,
+      'failure',
+      message.replace(/\s*\n\s*/g, ' '),
+      'Check DATABASE_URL, and the server itself.',
+    )
+  }
+}
+
+async function reach(name: string, url: string): Promise<Finding> {
+  const beganMs = performance.now()
+  return withDirectClient(
+    url,
+    async (client) => {
+      const { version, database } = (
+        await client.query(
+          "select current_setting('server_version') as version, current_database() as database",
+        )
+      ).rows[0]
+      const tookMs = Math.round(performance.now() - beganMs)
+      return fine(
+        name,
+        `PostgreSQL ${version} answers at ${client.host}:${client.port}, database ${database}, in ${tookMs} ms.`,
+        { version, connect_ms: tookMs },
+      )
+    },
+    QUERY_MS,
+  )
+}
+
+async function server(url: string): Promise<Finding> {
+  const faults = await withDirectClient(url, serverFaults, QUERY_MS)
+  if (faults.length === 0)
+    return fine('database.server', 'Its version and its settings keep what the service promises.')
+  const state = faults.some(({ isFatal }) => isFatal) ? 'failure' : 'warning'
+  const sentences = faults.map(({ sentence }) => sentence).join(' ')
+  return fault('database.server', state, sentences, 'The README has a section on a database of yours.')
+}
+
+async function migrations({ directUrl, migrate }: DatabaseSettings): Promise<Finding> {
+  const pending = await pendingMigrations({ url: directUrl })
+  const facts: Facts = { pending }
+  if (pending.length === 0) return fine('database.migrations', 'The schema is current.', facts)
+  const message = `The schema lacks ${pending.join(', ')}.`
+  return migrate === 'off'
+    ? fault(
+        'database.migrations',
+        'failure',
+        message,
+        'Run the command migrate: with MIGRATE=off no service starts.',
+        facts,
+      )
+    : fault(
+        'database.migrations',
+        'warning',
+        message,
+        'The next start applies it, or the command migrate.',
+        facts,
+      )
+}
+
+async function link(url: string, directUrl: string, isPooled: boolean): Promise<Finding> {
+  const isDirectPooled = directUrl === url ? isPooled : await isTransactionPooler(directUrl, QUERY_MS)
+  const facts = { pooler: isPooled }
+  if (isDirectPooled)
+    return fault(
+      'database.link',
+      'failure',
+      'The link goes through a transaction pooler, which loses notifications: no validation is kept, and a logout takes a second.',
+      'Set DATABASE_DIRECT_URL to the address of the server itself.',
+      facts,
+    )
+  const heardMs = await hearsNotifications({ url, directUrl, queryMs: QUERY_MS })
+  if (heardMs === null)
+    return fault(
+      'database.link',
+      'failure',
+      'What is notified through DATABASE_URL is not heard on the link: no validation is kept, and a logout takes a second.',
+      'Let DATABASE_URL and DATABASE_DIRECT_URL lead to the same database.',
+      facts,
+    )
+  const way = isPooled ? ' through the transaction pooler' : ''
+  return fine('database.link', `A notification${way} is heard on the link after ${heardMs} ms.`, {
+    ...facts,
+    heard_ms: heardMs,
+  })
+}
+
+async function clock(url: string): Promise<Finding> {
+  const skewMs = await clockSkew(url, QUERY_MS)
+  const facts = { skew_ms: skewMs, threshold_ms: SKEW_MS }
+  const message = `This machine's clock is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead of'} the database's.`
+  if (Math.abs(skewMs) <= SKEW_MS) return fine('database.clock', message, facts)
+  return fault(
+    'database.clock',
+    'warning',
+    message,
+    'Let both be set by NTP: tokens expire by the clock of each instance.',
+    facts,
+  )
+}
+
+async function connections(url: string, needed: number): Promise<Finding> {
+  const { most } = await withDirectClient(
+    url,
+    async (client) =>
+      (
+        await client.query(
+          "select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most",
+        )
+      ).rows[0],
+    QUERY_MS,
+  )
+  const instances = Math.floor(most / needed)
+  const facts = { needed, most, instances }
+  const message = `An instance takes up to ${needed} connections, the server ${most}: enough for ${instances}.`
+  if (instances > 0) return fine('database.connections', message, facts)
+  return fault(
+    'database.connections',
+    'warning',
+    message,
+    'Lower DATABASE_POOL_MAX or WORKERS, or raise max_connections.',
+    facts,
+  )
+}
+
+async function passwords(url: string, cost: number): Promise<Finding> {
+  const stored = await storedHashes(url, cost, QUERY_MS)
+  if (stored === null) return fine('database.passwords', 'There are no customers yet.')
+  const { damaged, dearer } = stored
+  const facts = { damaged, dearer }
+  if (damaged > 0)
+    return fault(
+      'database.passwords',
+      'warning',
+      `${damaged} stored password hashes are damaged: nobody can log in with them.`,
+      'Set those passwords anew: the command customer password.',
+      facts,
+    )
+  if (dearer > 0)
+    return fault(
+      'database.passwords',
+      'warning',
+      `${dearer} stored password hashes cost more than BCRYPT_COST=${cost}: the time of an answer tells that these customers exist.`,
+      'Raise BCRYPT_COST to their cost, or leave it: each login renews one.',
+      facts,
+    )
+  return fine(
+    'database.passwords',
+    'Every stored password hash is whole, and none costs more than BCRYPT_COST.',
+    facts,
+  )
+}
+
+async function preparedThroughPooler(url: string): Promise<Finding> {
+  if (await keepsPreparedStatements(url, QUERY_MS))
+    return fine('database.prepared', 'The transaction pooler keeps prepared statements.')
+  return fault(
+    'database.prepared',
+    'failure',
+    'The transaction pooler breaks prepared statements.',
+    'Set DATABASE_PREPARED=off.',
+  )
+}

@@ -1,0 +1,150 @@
+import type { LoginTokens, TokenChoice, TokenPage, TokenUse } from '../../application/ports/login-tokens.ts'
+import { dateOf, LISTED_TOKEN_COLUMNS, loginTokenOf } from './rows.ts'
+import type { Session } from './session.ts'
+
+/** So few that no step comes near what a statement may take. */
+const STEP = 1000
+
+/** The advisory lock of whoever prunes: one at a time in a database, whichever instance or command it is of. */
+export const PRUNE_LOCK = 7_501_293
+
+const FOLDED_EMAIL = 'lower(customers.email collate "C")'
+
+// The first condition follows from the others: it is what the index can begin at.
+const LIST_ALL = {
+  name: 'list_tokens',
+  text: `
+    select ${LISTED_TOKEN_COLUMNS}, customers.email as owner_email,
+           json_build_array(${FOLDED_EMAIL}, login_tokens.created_at::text, login_tokens.id)::text as place
+      from customers join login_tokens on login_tokens.customer_id = customers.id
+     where ${FOLDED_EMAIL} >= $1
+       and (${FOLDED_EMAIL} > $1
+            or (login_tokens.created_at, login_tokens.id) < ($2::timestamptz, $3::uuid))
+     order by ${FOLDED_EMAIL}, login_tokens.created_at desc, login_tokens.id desc
+     limit $4`,
+}
+
+// No e-mail is empty.
+const BEFORE_ALL = ['', '-infinity', '00000000-0000-0000-0000-000000000000']
+
+const LOCK_CUSTOMER = {
+  name: 'lock_customer_of_tokens',
+  text: 'select from customers where id = $1 for no key update',
+}
+
+const REVOKE_CHOSEN = {
+  name: 'revoke_chosen_tokens',
+  text: `
+    update login_tokens set revoked_at = $4
+     where customer_id = $1 and ($2::text is null or name = $2) and ($3::uuid is null or id = $3)
+       and revoked_at is null`,
+}
+
+// By the ids, whose order no update changes: tokens that are made meanwhile were not issued before.
+const REVOKE_STEP = {
+  name: 'revoke_tokens_issued_before',
+  text: `
+    with step as materialized (
+      select id from login_tokens where $3::uuid is null or id > $3 order by id limit ${STEP}),
+    revoked as (
+      update login_tokens set revoked_at = $2
+       where id = any(array(select id from step)) and created_at < $1 and revoked_at is null
+      returning id)
+    select (select count(*) from revoked)::int as revoked,
+           (select id from step order by id desc limit 1) as last_id`,
+}
+
+const TOUCH = {
+  name: 'touch_tokens',
+  text: `
+    with used as materialized (
+      select id, max(at) as at from unnest($1::uuid[], $2::timestamptz[]) as used (id, at) group by id),
+    due as materialized (
+      select login_tokens.id, used.at
+        from used join login_tokens using (id)
+       where login_tokens.last_used_at is null or login_tokens.last_used_at < used.at),
+    free as materialized (
+      select id from login_tokens
+       where id = any(array(select id from due))
+         for no key update skip locked),
+    touched as (
+      update login_tokens set last_used_at = greatest(last_used_at, due.at)
+        from due
+       where login_tokens.id = due.id and login_tokens.id = any(array(select id from free))
+      returning login_tokens.id)
+    select id from due where id not in (select id from touched)`,
+}
+
+const TRY_PRUNE_LOCK = {
+  name: 'try_prune_lock',
+  text: 'select pg_try_advisory_xact_lock($1) as is_mine',
+}
+
+const PRUNE = {
+  name: 'prune_tokens',
+  text: `
+    delete from login_tokens
+     where id = any(array(
+       select id from login_tokens
+        where least(revoked_at, expires_at) < $1
+        order by least(revoked_at, expires_at)
+        limit $2
+          for update skip locked))`,
+}
+
+/** One page of all tokens with their owners' e-mails. */
+export async function listTokens(
+  session: Session,
+  { after, limit }: Parameters<LoginTokens['list']>[0],
+): Promise<TokenPage> {
+  const from: readonly unknown[] = after === null ? BEFORE_ALL : JSON.parse(after)
+  const { rows } = await session.query(LIST_ALL, [...from, limit])
+  return {
+    tokens: rows.map((row) => ({ token: loginTokenOf(row), ownerEmail: row.owner_email as string })),
+    end: rows.length < limit ? null : ((rows.at(-1)?.place as string | undefined) ?? null),
+  }
+}
+
+/** Revokes the chosen. The lock is that of a login: one that commits first is revoked, others come later. */
+export function revokeOf(
+  session: Session,
+  customerId: string,
+  { name, id }: TokenChoice,
+  atMs: number,
+): Promise<number> {
+  return session.transaction(async () => {
+    await session.query(LOCK_CUSTOMER, [customerId])
+    return (await session.query(REVOKE_CHOSEN, [customerId, name ?? null, id ?? null, dateOf(atMs)])).count
+  })
+}
+
+/** Revokes by age, walking through the whole table in steps that `inStep` lends a session for. */
+export async function revokeIssuedBefore(
+  inStep: <T>(work: (session: Session) => Promise<T>) => Promise<T>,
+  beforeMs: number,
+  atMs: number,
+): Promise<number> {
+  let revoked = 0
+  for (let lastId: unknown = null; ; ) {
+    const values = [dateOf(beforeMs), dateOf(atMs), lastId]
+    const [row] = (await inStep((session) => session.query(REVOKE_STEP, values))).rows
+    revoked += Number(row?.revoked ?? 0)
+    lastId = row?.last_id ?? null
+    if (lastId === null) return revoked
+  }
+}
+
+/** Writes last uses to the rows that nobody holds; answers the ids of the others. */
+export async function touch(session: Session, uses: readonly TokenUse[]): Promise<readonly string[]> {
+  const values = [uses.map(({ id }) => id), uses.map(({ atMs }) => dateOf(atMs))]
+  return (await session.query(TOUCH, values)).rows.map(({ id }) => id as string)
+}
+
+/** Removes tokens that ended, oldest end first, unless another transaction is at it. */
+export function prune(session: Session, endedBeforeMs: number, limit: number): Promise<number | null> {
+  return session.transaction(async () => {
+    const [lock] = (await session.query(TRY_PRUNE_LOCK, [PRUNE_LOCK])).rows
+    if (lock?.is_mine !== true) return null
+    return (await session.query(PRUNE, [dateOf(endedBeforeMs), limit])).count
+  })
+}

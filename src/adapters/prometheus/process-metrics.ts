@@ -1,0 +1,62 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { METRICS } from './definitions.ts'
+
+/** Delays that are forgotten whenever anybody reads them, and totals that are no counters. */
+const LEFT_OUT = /^nodejs_(eventloop_lag|active_\w+_total)/
+
+const RESOLUTION_MS = 10
+/** Whoever reads sees the same window, however many read, and how often. */
+const WINDOW_MS = 10_000
+
+/** What is read of the event loop's delays, in nanoseconds. */
+const DELAYS = {
+  nodejs_eventloop_delay_p50_seconds: (delays: IntervalHistogram) => delays.percentile(50),
+  nodejs_eventloop_delay_p90_seconds: (delays: IntervalHistogram) => delays.percentile(90),
+  nodejs_eventloop_delay_p99_seconds: (delays: IntervalHistogram) => delays.percentile(99),
+  nodejs_eventloop_delay_max_seconds: (delays: IntervalHistogram) => delays.max,
+} as const
+type DelayName = keyof typeof DELAYS
+
+let made: Registry | null = null
+
+/** The metrics that are of the process, whatever runs in it; measured from the first call on. */
+export function processMetrics(): Registry {
+  made ??= measured(new Registry())
+  return made
+}
+
+function measured(register: Registry): Registry {
+  collectDefaultMetrics({ register })
+  for (const { name } of register.getMetricsAsArray()) {
+    if (LEFT_OUT.test(name)) register.removeSingleMetric(name)
+  }
+  const seconds = eventLoopDelays()
+  for (const name of Object.keys(DELAYS) as DelayName[]) {
+    const { meaning: help, together: aggregator } = METRICS[name]
+    new Gauge({
+      name,
+      help,
+      aggregator,
+      registers: [register],
+      collect() {
+        this.set(seconds(name))
+      },
+    })
+  }
+  return register
+}
+
+/** Answers a delay of the last whole window; of what there is so far, in the first one. */
+function eventLoopDelays(): (name: DelayName) => number {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  delays.enable()
+  // What is measured is the time from one look to the next, of which only what exceeds the resolution is a delay.
+  const read = (name: DelayName) => Math.max(0, DELAYS[name](delays) / 1e9 - RESOLUTION_MS / 1000)
+  let last: ReadonlyMap<DelayName, number> | null = null
+  setInterval(() => {
+    last = new Map((Object.keys(DELAYS) as DelayName[]).map((name) => [name, read(name)]))
+    delays.reset()
+  }, WINDOW_MS).unref()
+  return (name) => last?.get(name) ?? read(name)
+}

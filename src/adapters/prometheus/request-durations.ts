@@ -1,0 +1,93 @@
+import { METRICS, REQUEST_BOUNDS } from './definitions.ts'
+import type { MetricFamily, MetricValue } from './families.ts'
+
+/** What is told of an exchange that is over. */
+export interface EndedExchange {
+  /** Null where no request could be read. */
+  readonly method: string | null
+  /** The route's template; null where none was matched. */
+  readonly route: string | null
+  /** Null where nobody was answered. */
+  readonly status: number | null
+  /** By the monotonic clock; null where no request could be read. */
+  readonly beganMs: number | null
+}
+
+/** Durations of requests by method, route and status. */
+export interface RequestDurations {
+  observe(ended: EndedExchange): void
+  family(): MetricFamily
+}
+
+interface Series {
+  readonly labels: Readonly<Record<string, string>>
+  /** By bucket, each without those below it; the last is of what exceeds every bound. */
+  readonly counts: Float64Array
+  sum: number
+}
+
+const NAME = 'http_server_request_duration_seconds'
+const UNMATCHED = 'unmatched'
+/** The methods that OpenTelemetry tells apart, and its word for all others. */
+const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'])
+const OTHER = '_OTHER'
+
+/** Kept by hand: the library's histogram takes half a microsecond for each, a thirtieth of what a request takes in all. */
+export function requestDurations(): RequestDurations {
+  const byRoute = new Map<string | null, Map<string, Map<number | null, Series>>>()
+  const all: Series[] = []
+
+  return {
+    observe({ method, route, status, beganMs }) {
+      const seconds = beganMs === null ? 0 : (performance.now() - beganMs) / 1000
+      const series = seriesOf(route, method !== null && METHODS.has(method) ? method : OTHER, status)
+      let bucket = 0
+      while (bucket < REQUEST_BOUNDS.length && seconds > (REQUEST_BOUNDS[bucket] as number)) bucket++
+      series.counts[bucket] = (series.counts[bucket] as number) + 1
+      series.sum += seconds
+    },
+
+    family: () => ({
+      name: NAME,
+      help: METRICS[NAME].meaning,
+      type: 'histogram',
+      aggregator: METRICS[NAME].together,
+      values: all.flatMap(valuesOf),
+    }),
+  }
+
+  function seriesOf(route: string | null, method: string, status: number | null): Series {
+    return byRoute.get(route)?.get(method)?.get(status) ?? begun(route, method, status)
+  }
+
+  function begun(route: string | null, method: string, status: number | null): Series {
+    const labels = {
+      http_request_method: method,
+      http_route: route ?? UNMATCHED,
+      http_response_status_code: status === null ? '' : String(status),
+    }
+    const series = { labels, counts: new Float64Array(REQUEST_BOUNDS.length + 1), sum: 0 }
+    const byMethod = byRoute.get(route) ?? new Map<string, Map<number | null, Series>>()
+    const byStatus = byMethod.get(method) ?? new Map<number | null, Series>()
+    byRoute.set(route, byMethod.set(method, byStatus.set(status, series)))
+    all.push(series)
+    return series
+  }
+}
+
+function valuesOf({ labels, counts, sum }: Series): readonly MetricValue[] {
+  let count = 0
+  const buckets = [...counts].map((own, at) => {
+    count += own
+    return {
+      metricName: `${NAME}_bucket`,
+      labels: { le: REQUEST_BOUNDS[at] ?? '+Inf', ...labels },
+      value: count,
+    }
+  })
+  return [
+    ...buckets,
+    { metricName: `${NAME}_sum`, labels, value: sum },
+    { metricName: `${NAME}_count`, labels, value: count },
+  ]
+}

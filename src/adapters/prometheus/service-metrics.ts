@@ -1,0 +1,132 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { type Definition, LAG_BOUNDS, type LoginResult, METRICS, type MetricName } from './definitions.ts'
+import { type CollectMetrics, familiesOf } from './families.ts'
+import { processMetrics } from './process-metrics.ts'
+import { type RequestDurations, requestDurations } from './request-durations.ts'
+
+/** The connections of a pool. */
+export interface Connections {
+  readonly used: number
+  readonly idle: number
+  readonly max: number
+  /** Requests that wait for one. */
+  readonly pending: number
+}
+
+/** Passwords that are hashed, and that wait for it. */
+export interface Hashing {
+  readonly running: number
+  readonly waiting: number
+}
+
+/** What is looked at when somebody reads; what is left out has no value. */
+export interface Watched {
+  readonly activeRequests?: () => number
+  readonly cacheEntries?: () => number
+  readonly leaseHeld?: () => boolean
+  readonly hashing?: () => Hashing
+  readonly connections?: () => Connections
+  /** Null where they could not be counted. */
+  readonly activeTokens?: () => Promise<number | null>
+}
+
+/** Counts of the hot path: adding to a field costs nothing, a counter of the library a hundredth of a request. */
+export interface Validations {
+  cache: number
+  database: number
+  checksum: number
+}
+
+/** Everything that is measured of one service. */
+export interface ServiceMetrics {
+  readonly requests: RequestDurations
+  readonly validations: Validations
+  login(result: LoginResult): void
+  evicted(): void
+  discardedFill(): void
+  invalidationLag(ms: number): void
+  /** Has these looked at, too, from now on. */
+  watch(watched: Watched): void
+  /** Reads all of this process. */
+  readonly collect: CollectMetrics
+}
+
+/** Metrics that begin at zero. */
+export function serviceMetrics(): ServiceMetrics {
+  const registry = new Registry()
+  const ofProcess = processMetrics()
+  const requests = requestDurations()
+  const validations: Validations = { cache: 0, database: 0, checksum: 0 }
+  let watched: Watched = {}
+
+  const logins = new Counter(described('latchkey_logins_total'))
+  for (const result of ['succeeded', 'failed', 'throttled', 'unavailable'] as const) logins.inc({ result }, 0)
+  const evictions = new Counter(described('latchkey_token_cache_evictions_total'))
+  const discarded = new Counter(described('latchkey_token_cache_discarded_fills_total'))
+  const lag = new Histogram({ ...described('latchkey_invalidation_lag_seconds'), buckets: [...LAG_BOUNDS] })
+  new Counter({
+    ...described('latchkey_token_validations_total'),
+    collect() {
+      this.reset()
+      for (const [source, count] of Object.entries(validations)) this.inc({ source }, count)
+    },
+  })
+  sampled('http_server_active_requests', () => watched.activeRequests?.())
+  sampled('latchkey_token_cache_entries', () => watched.cacheEntries?.())
+  sampled('latchkey_lease_held', () => toNumber(watched.leaseHeld?.()))
+  sampled('latchkey_hashing_running', () => watched.hashing?.().running)
+  sampled('latchkey_hashing_waiting', () => watched.hashing?.().waiting)
+  sampled('db_client_connection_max', () => watched.connections?.().max)
+  sampled('db_client_connection_pending_requests', () => watched.connections?.().pending)
+  new Gauge({
+    ...described('db_client_connections'),
+    collect() {
+      const connections = watched.connections?.()
+      if (connections === undefined) return
+      this.set({ db_client_connection_state: 'idle' }, connections.idle)
+      this.set({ db_client_connection_state: 'used' }, connections.used)
+    },
+  })
+  // Last: it takes a connection, for which it would be seen to wait.
+  sampled('latchkey_active_tokens', () => watched.activeTokens?.())
+
+  return {
+    requests,
+    validations,
+    login: (result) => logins.inc({ result }),
+    evicted: () => evictions.inc(),
+    discardedFill: () => discarded.inc(),
+    invalidationLag: (ms) => lag.observe(ms / 1000),
+    watch(more) {
+      watched = { ...watched, ...more }
+    },
+    collect: async () => [
+      requests.family(),
+      ...(await familiesOf(registry)),
+      ...(await familiesOf(ofProcess)),
+    ],
+  }
+
+  function described(name: MetricName) {
+    const { labels, meaning, together }: Definition = METRICS[name]
+    return { name, help: meaning, labelNames: labels, aggregator: together, registers: [registry] }
+  }
+
+  function sampled(
+    name: MetricName,
+    read: () => number | null | undefined | Promise<number | null> | undefined,
+  ): void {
+    new Gauge({
+      ...described(name),
+      async collect() {
+        const value = (await read()) ?? null
+        if (value === null) this.remove()
+        else this.set(value)
+      },
+    })
+  }
+}
+
+function toNumber(holds: boolean | undefined): number | undefined {
+  return holds === undefined ? undefined : Number(holds)
+}

@@ -1,0 +1,21 @@
+import type { PasswordBlocklist } from '../../application/ports/password-blocklist.ts'
+
+/** The 49,000 commonest passwords that zxcvbn knows, loaded when the first password is looked at. */
+export function zxcvbnPasswordBlocklist(): PasswordBlocklist {
+  let loading: Promise<ReadonlySet<string>> | null = null
+  return {
+    async has(password) {
+      loading ??= load().catch((error) => {
+        // The next is to try it again.
+        loading = null
+        throw error
+      })
+      return (await loading).has(password.toLowerCase())
+    },
+  }
+}
+
+async function load(): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common')
+  return new Set(dictionary['passwords-common'])
+}

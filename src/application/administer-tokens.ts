@@ -1,0 +1,129 @@
+import { isAbility } from '../domain/abilities.ts'
+import { Unavailable, ValidationFailed } from '../domain/errors.ts'
+import { type LoginToken, tokenNameProblem } from '../domain/login-token.ts'
+import type { Patience } from './patience.ts'
+import type { PageEnd, TokenChoice, TokenPage } from './ports/login-tokens.ts'
+import type { Ports } from './ports/ports.ts'
+import { PRUNED_AT_ONCE } from './pruning.ts'
+import { askedBy, type ServiceRequester } from './requester.ts'
+
+/** A token to be made for a bot or a script that acts for a customer. */
+export interface NewNamedToken {
+  readonly customerId: string
+  readonly name: string
+  /** None grants nothing that asks for an ability. */
+  readonly abilities: readonly string[]
+  /** Null for a token that never expires. */
+  readonly expiresAtMs: number | null
+}
+
+/** What an operator does with tokens; each throws `ValidationFailed` for input that may not be stored. */
+export interface AdministerTokens {
+  /** Makes a named token, whose secret is shown this once; null when the customer is gone or disabled. */
+  create(
+    token: NewNamedToken,
+    patience: Patience,
+  ): Promise<{ readonly secret: string; readonly token: LoginToken } | null>
+  /** One page of all tokens, in the order of their owners' e-mails. */
+  list(
+    page: { readonly after: PageEnd | null; readonly limit: number },
+    patience: Patience,
+  ): Promise<TokenPage>
+  /** The tokens of one customer, newest first. */
+  listOf(customerId: string, patience: Patience): Promise<readonly LoginToken[]>
+  /** Revokes those of the customer's tokens that are chosen; answers how many. */
+  revoke(
+    customerId: string,
+    chosen: TokenChoice,
+    patience: Patience,
+    /** Who asked for it in a request; nobody is known where it is a command. */
+    asker?: ServiceRequester,
+  ): Promise<number>
+  /** Revokes all customers' tokens that were made before a moment; answers how many. */
+  revokeIssuedBefore(beforeMs: number, patience: Patience): Promise<number>
+  /** Removes tokens that ended so long ago or longer, with a new patience for each step; answers how many. */
+  prune(olderThanMs: number, patience: () => Patience): Promise<number>
+}
+
+const PRUNE_TRIES = 100
+const PRUNE_PAUSE_MS = 100
+
+export function makeAdministerTokens({ loginTokens, secrets, clock, ids, audit }: Ports): AdministerTokens {
+  return {
+    async create({ customerId, name, abilities, expiresAtMs }, patience) {
+      const createdAtMs = clock.nowMs()
+      refuse('name', tokenNameProblem(name))
+      if (!abilities.every(isAbility))
+        refuse('abilities', 'Must be words such as orders:read, orders:* or *.')
+      if (expiresAtMs !== null && expiresAtMs <= createdAtMs) refuse('expires', 'Must lie in the future.')
+      const { secret, digest } = secrets.issue()
+      const token: LoginToken = {
+        id: ids.next(),
+        customerId,
+        name,
+        abilities: [...new Set(abilities)],
+        createdAtMs,
+        expiresAtMs,
+        revokedAtMs: null,
+        lastUsedAtMs: null,
+      }
+      if (!(await patience.wait((waitMs) => loginTokens.add(token, digest, waitMs)))) return null
+      audit.record('token.issued', {
+        customer_id: customerId,
+        token_id: token.id,
+        token_name: name,
+        abilities: token.abilities,
+      })
+      return { secret, token }
+    },
+
+    list: (page, patience) => patience.wait((waitMs) => loginTokens.list(page, waitMs)),
+
+    listOf: (customerId, patience) => patience.wait((waitMs) => loginTokens.listOf(customerId, waitMs)),
+
+    async revoke(customerId, chosen, patience, asker) {
+      const count = await patience.wait((waitMs) =>
+        loginTokens.revokeOf(customerId, chosen, clock.nowMs(), waitMs),
+      )
+      if (count > 0) {
+        audit.record('token.revoked', {
+          ...(asker && { ...askedBy(asker.requester), service: asker.service }),
+          customer_id: customerId,
+          ...(chosen.id !== undefined && { token_id: chosen.id }),
+          ...(chosen.name !== undefined && { token_name: chosen.name }),
+          reason: 'operator',
+          count,
+        })
+      }
+      return count
+    },
+
+    async revokeIssuedBefore(beforeMs, patience) {
+      const atMs = clock.nowMs()
+      if (beforeMs > atMs) refuse('issued-before', 'Must not lie in the future.')
+      const count = await patience.wait((waitMs) => loginTokens.revokeIssuedBefore(beforeMs, atMs, waitMs))
+      if (count > 0) audit.record('token.revoked', { reason: 'issued_before', count })
+      return count
+    },
+
+    async prune(olderThanMs, patience) {
+      const endedBeforeMs = clock.nowMs() - olderThanMs
+      let pruned = 0
+      for (let tries = 0; tries < PRUNE_TRIES; ) {
+        const count = await patience().wait((waitMs) =>
+          loginTokens.prune(endedBeforeMs, PRUNED_AT_ONCE, waitMs),
+        )
+        pruned += count ?? 0
+        if (count !== null && count < PRUNED_AT_ONCE) return pruned
+        if (count !== null) continue
+        tries++
+        await new Promise<void>((resolve) => clock.after(PRUNE_PAUSE_MS, resolve))
+      }
+      throw new Unavailable({ cause: new Error('Another one prunes without an end.') })
+    },
+  }
+}
+
+function refuse(field: string, problem: string | null): void {
+  if (problem !== null) throw new ValidationFailed({ [field]: [problem] })
+}

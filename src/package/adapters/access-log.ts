@@ -1,0 +1,2 @@
+export { type AccessLogMode, accessLog } from '../../adapters/access-log/access-log.ts'
+export { blockWriter, type Lines } from '../../adapters/access-log/block-writer.ts'

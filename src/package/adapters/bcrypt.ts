@@ -1,0 +1,1 @@
+export { bcryptPasswordHasher } from '../../adapters/bcrypt/password-hasher.ts'

@@ -1,0 +1,1 @@
+export { type CachedToken, cachedLoginTokens } from '../../adapters/caching/login-tokens.ts'

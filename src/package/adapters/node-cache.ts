@@ -1,0 +1,1 @@
+export { nodeCache } from '../../adapters/node-cache/cache.ts'

@@ -1,0 +1,1 @@
+export { systemClock } from '../../adapters/system-clock/clock.ts'

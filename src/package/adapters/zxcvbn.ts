@@ -1,0 +1,1 @@
+export { zxcvbnPasswordBlocklist } from '../../adapters/zxcvbn/password-blocklist.ts'

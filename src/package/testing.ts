@@ -1,0 +1,27 @@
+/**
+ * What an implementer tests with, under node:test: a suite for each port, which holds an adapter to what the service
+ * relies on, races included, and a service over memory that is called over HTTP.
+ */
+export { aCustomer, aDigest, aLoginToken, aPasswordHash } from '../testing/builders.ts'
+export type { Called, CallOptions } from '../testing/call.ts'
+export { cacheContract, type TimedCache } from '../testing/contracts/cache.ts'
+export { customersContract } from '../testing/contracts/customers.ts'
+export { invalidationsContract } from '../testing/contracts/invalidations.ts'
+export {
+  type CreateThrottle,
+  loginThrottleContract,
+  type TriedThrottle,
+} from '../testing/contracts/login-throttle.ts'
+export { loginTokensContract } from '../testing/contracts/login-tokens.ts'
+export { passwordHasherContract } from '../testing/contracts/password-hasher.ts'
+export { tokenSecretsContract } from '../testing/contracts/token-secrets.ts'
+export { type MovableClock, movableClock } from '../testing/movable-clock.ts'
+export type { Logged, Recorded } from '../testing/recorded.ts'
+export type { CreateStores, Stores } from '../testing/stores.ts'
+export {
+  createTestApp,
+  type TestApp,
+  type TestAppOptions,
+  type TestCaller,
+  type TestCustomer,
+} from '../testing/test-app.ts'

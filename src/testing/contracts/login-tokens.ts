@@ -1,0 +1,502 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import type { TokenPage } from '../../application/ports/login-tokens.ts'
+import { type LoginToken, tokenState } from '../../domain/login-token.ts'
+import { aDigest, aLoginToken } from '../builders.ts'
+import { raceLogins } from '../races.ts'
+import {
+  type CreateStores,
+  login,
+  namedToken,
+  type StoredToken,
+  sentencesOn,
+  storedCustomer,
+  unrevoked,
+  WAIT_MS,
+} from '../stores.ts'
+
+/**
+ * What every adapter of `LoginTokens` does: ids and times that come back as they went in, one active login token,
+ * expiry at the exact millisecond, lists, revocation, last uses and pruning. Races are part of it: 64 parallel logins
+ * of one customer, with and without logouts, 50 parallel logouts, 20 who store one digest, readers against a
+ * revocation, writers of last uses, and a look-up that a change overtakes, which a cache must not keep. `create` gives
+ * stores with nothing in them, for each sentence; a call may wait for 30 seconds. Takes a fifth of a second in memory,
+ * and 3 to 6 on PostgreSQL.
+ */
+export function loginTokensContract(name: string, create: CreateStores): void {
+  const sentence = sentencesOn(create)
+  describe(`${name} keeps the contract of LoginTokens:`, () => {
+    sentence('a token comes back as it went in, with its owner', async (stores) => {
+      const { passwordHash: _, ...customer } = await storedCustomer(stores, {
+        createdAtMs: 1_700_000_000_001,
+      })
+      const tokens = [
+        aLoginToken({
+          customerId: customer.id,
+          createdAtMs: 1_700_000_000_003,
+          expiresAtMs: 1_700_000_000_999,
+        }),
+        aLoginToken({ customerId: customer.id, name: 'never', expiresAtMs: null, abilities: [] }),
+        aLoginToken({ customerId: customer.id, name: 'ended', revokedAtMs: 1_700_000_000_007 }),
+        aLoginToken({ customerId: customer.id, name: 'Zoë’s "bot"', abilities: ODD_ABILITIES }),
+      ]
+      for (const token of tokens) {
+        const digest = aDigest()
+        assert.equal(await stores.loginTokens.add(token, digest, WAIT_MS), true)
+        assert.deepEqual(await stores.loginTokens.findByDigest(digest, WAIT_MS), { token, customer })
+      }
+    })
+
+    sentence('a login comes back as it went in', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const { token, digest, accepted } = await login(stores, customer, { createdAtMs: 1_700_000_000_003 })
+      assert.equal(accepted, true)
+      assert.deepEqual((await stores.loginTokens.findByDigest(digest, WAIT_MS))?.token, token)
+    })
+
+    sentence('nothing is found by a digest that nobody has, however near', async (stores) => {
+      const { digest } = await login(stores, await storedCustomer(stores))
+      const near = digest.slice(0, -1) + (digest.endsWith('0') ? '1' : '0')
+      for (const wrong of [aDigest(), near, `${near[63]}${near.slice(0, 63)}`]) {
+        assert.equal(await stores.loginTokens.findByDigest(wrong, WAIT_MS), null)
+      }
+    })
+
+    sentence('a digest is of one token for ever', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const { token, digest } = await login(stores, customer)
+      const other = await storedCustomer(stores)
+      const before = await login(stores, other)
+      const second = aLoginToken({ customerId: other.id })
+      await assert.rejects(stores.loginTokens.add({ ...second, name: 'bot' }, digest, WAIT_MS))
+      await assert.rejects(
+        stores.loginTokens.replace({ token: second, digest, verifiedHash: other.passwordHash }, WAIT_MS),
+      )
+      assert.equal((await stores.loginTokens.findByDigest(digest, WAIT_MS))?.token.id, token.id)
+      // Neither half of the failed replacement happened.
+      assert.deepEqual(idsOf(await unrevoked(stores, other.id)), [before.token.id])
+    })
+
+    sentence('of many who store one digest at once one succeeds', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const digest = aDigest()
+      const attempts = Array.from({ length: 20 }, () =>
+        stores.loginTokens.add(aLoginToken({ customerId: customer.id, name: 'bot' }), digest, WAIT_MS),
+      )
+      const results = await Promise.allSettled(attempts)
+      assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
+      assert.equal((await stores.loginTokens.listOf(customer.id, WAIT_MS)).length, 1)
+    })
+
+    sentence('a login revokes the earlier one at its own time, and nothing else', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const bot = await namedToken(stores, customer)
+      const stranger = await login(stores, await storedCustomer(stores))
+      const earlier = await login(stores, customer, { createdAtMs: 1_700_000_000_001 })
+      const later = await login(stores, customer, { createdAtMs: 1_700_000_000_777 })
+      const revokedAtMs = async (digest: string) =>
+        (await stores.loginTokens.findByDigest(digest, WAIT_MS))?.token.revokedAtMs
+      assert.equal(await revokedAtMs(earlier.digest), 1_700_000_000_777)
+      for (const { digest } of [later, bot, stranger]) assert.equal(await revokedAtMs(digest), null)
+    })
+
+    sentence('a login replaces one that has expired', async (stores) => {
+      const customer = await storedCustomer(stores)
+      await login(stores, customer, { createdAtMs: 1_600_000_000_000, expiresAtMs: 1_600_000_000_001 })
+      const { token, accepted } = await login(stores, customer)
+      assert.equal(accepted, true)
+      assert.deepEqual(idsOf(await unrevoked(stores, customer.id)), [token.id])
+    })
+
+    sentence('a login with a hash that is no longer the customer’s changes nothing', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const { token } = await login(stores, customer)
+      assert.equal((await login(stores, { ...customer, passwordHash: 'another' })).accepted, false)
+      assert.deepEqual(idsOf(await stores.loginTokens.listOf(customer.id, WAIT_MS)), [token.id])
+      assert.equal((await unrevoked(stores, customer.id)).length, 1)
+    })
+
+    sentence('nobody logs in who is disabled, gone or without a password', async (stores) => {
+      const { customers } = stores
+      const disabled = await storedCustomer(stores)
+      await customers.disable(disabled.id, Date.now(), WAIT_MS)
+      const gone = await storedCustomer(stores)
+      await customers.delete(gone.id, WAIT_MS)
+      const without = await storedCustomer(stores, {})
+      await customers.delete(without.id, WAIT_MS)
+      await customers.add({ customer: without, passwordHash: null }, WAIT_MS)
+      for (const customer of [disabled, gone, without]) {
+        const { digest, accepted } = await login(stores, customer)
+        assert.equal(accepted, false)
+        assert.equal(await stores.loginTokens.findByDigest(digest, WAIT_MS), null)
+      }
+    })
+
+    sentence('nobody who is disabled or gone gets a named token', async (stores) => {
+      const customer = await storedCustomer(stores)
+      await stores.customers.disable(customer.id, Date.now(), WAIT_MS)
+      for (const customerId of [customer.id, randomUUID()]) {
+        const token = aLoginToken({ customerId, name: 'bot' })
+        assert.equal(await stores.loginTokens.add(token, aDigest(), WAIT_MS), false)
+        assert.deepEqual(await stores.loginTokens.listOf(customerId, WAIT_MS), [])
+      }
+    })
+
+    sentence('of 64 parallel logins all succeed and one token is live', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const logins = await Promise.all(Array.from({ length: 64 }, () => login(stores, customer)))
+      assert.ok(logins.every(({ accepted }) => accepted))
+      const live = await unrevoked(stores, customer.id)
+      assert.equal(live.length, 1)
+      assert.ok(logins.some(({ token }) => token.id === live[0]?.id))
+      assert.equal((await stores.loginTokens.listOf(customer.id, WAIT_MS)).length, 64)
+    })
+
+    sentence('64 parallel logins mixed with logouts leave one live token at most', async (stores) => {
+      for (let round = 0; round < 3; round += 1) await raceLogins(stores, 64)
+    })
+
+    sentence('of 50 parallel logouts one revokes', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const { token, digest } = await login(stores, customer, { createdAtMs: 1_700_000_000_000 })
+      const logouts = Array.from({ length: 50 }, (_, index) =>
+        stores.loginTokens.revoke({ id: token.id, digest }, 1_700_000_001_000 + index * 1000, WAIT_MS),
+      )
+      const revoked = await Promise.all(logouts)
+      assert.equal(revoked.filter(Boolean).length, 1)
+      const found = await stores.loginTokens.findByDigest(digest, WAIT_MS)
+      assert.equal(found?.token.revokedAtMs, 1_700_000_001_000 + revoked.indexOf(true) * 1000)
+      assert.equal((await stores.loginTokens.listOf(customer.id, WAIT_MS)).length, 1)
+    })
+
+    sentence('a revocation concerns one token', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const kept = [await login(stores, customer), await namedToken(stores, customer)]
+      const { token, digest } = await namedToken(stores, customer)
+      assert.equal(await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS), true)
+      assert.equal((await unrevoked(stores, customer.id)).length, kept.length)
+      const unknown = { id: randomUUID(), digest: aDigest() }
+      assert.equal(await stores.loginTokens.revoke(unknown, Date.now(), WAIT_MS), false)
+    })
+
+    sentence('a token expires at its very millisecond', async (stores) => {
+      const customer = await storedCustomer(stores)
+      for (const [offsetMs, state, isRevoked] of [
+        [-1, 'active', true],
+        [0, 'expired', false],
+        [1, 'expired', false],
+      ] as const) {
+        const { token, digest } = await login(stores, customer, { expiresAtMs: 1_900_000_000_123 })
+        const found = await stores.loginTokens.findByDigest(digest, WAIT_MS)
+        assert.equal(found && tokenState(found.token, 1_900_000_000_123 + offsetMs), state)
+        const revoking = stores.loginTokens.revoke(
+          { id: token.id, digest },
+          1_900_000_000_123 + offsetMs,
+          WAIT_MS,
+        )
+        assert.equal(await revoking, isRevoked)
+      }
+    })
+
+    sentence(
+      'a read that begins after a revocation sees it, one that ended before does not',
+      async (stores) => {
+        const customer = await storedCustomer(stores)
+        for (let round = 0; round < 10; round += 1) {
+          const { token, digest } = await login(stores, customer)
+          let phase: 'before' | 'during' | 'after' = 'before'
+          const read = async () => {
+            const began = phase
+            const found = await stores.loginTokens.findByDigest(digest, WAIT_MS)
+            assert.ok(found)
+            if (began === 'after') assert.notEqual(found.token.revokedAtMs, null)
+            if (phase === 'before') assert.equal(found.token.revokedAtMs, null)
+          }
+          const readers = Array.from({ length: 4 }, async () => {
+            for (let reads = 0; reads < 15; reads += 1) await read()
+          })
+          await read()
+          phase = 'during'
+          await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
+          phase = 'after'
+          await read()
+          await Promise.all(readers)
+        }
+      },
+    )
+
+    sentence('a look-up that a change overtakes is kept for nobody who asks after it', async (stores) => {
+      const { loginTokens } = stores
+      const customer = await storedCustomer(stores)
+      for (let round = 0; round < 24; round += 1) {
+        const { token, digest } = await login(stores, customer)
+        // The first to ask for it: no cache can have it yet.
+        const overtaken = Promise.resolve(loginTokens.findByDigest(digest, WAIT_MS))
+        for (let turns = 0; turns < round % 4; turns += 1) await setImmediate()
+        if (round % 2 === 0) await login(stores, customer)
+        else await loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
+        const isRevoked = async () =>
+          typeof (await loginTokens.findByDigest(digest, WAIT_MS))?.token.revokedAtMs === 'number'
+        // Not in each round: what is read now is true, and may be kept over what was read before.
+        if (round % 3 === 0) assert.ok(await isRevoked(), 'the answer from before the change was shared')
+        assert.ok(await overtaken)
+        assert.ok(await isRevoked(), 'the answer from before the change was kept')
+      }
+    })
+
+    sentence('a customer’s tokens are listed newest first, whatever their state', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const other = await storedCustomer(stores)
+      await login(stores, other)
+      const second = await namedToken(stores, customer, {
+        createdAtMs: 1_700_000_000_002,
+        expiresAtMs: 1_700_000_000_003,
+      })
+      const third = await namedToken(stores, customer, { createdAtMs: 1_700_000_000_003 })
+      const first = await namedToken(stores, customer, {
+        createdAtMs: 1_700_000_000_001,
+        revokedAtMs: 1_700_000_000_002,
+      })
+      assert.deepEqual(
+        await stores.loginTokens.listOf(customer.id, WAIT_MS),
+        [third, second, first].map(({ token }) => token),
+      )
+      assert.deepEqual(await stores.loginTokens.listOf(randomUUID(), WAIT_MS), [])
+    })
+
+    sentence(
+      'all tokens are listed by pages, each once, by the owners’ e-mails and newest first',
+      async (stores) => {
+        const created: StoredToken[] = []
+        for (const email of ['Zoe@example.com', 'ana@example.com', 'Bo@example.com', 'ñ@example.com']) {
+          const customer = await storedCustomer(stores, { email })
+          for (const createdAtMs of [1_700_000_000_002, 1_700_000_000_002, 1_700_000_000_003, 1])
+            created.push(await namedToken(stores, customer, { createdAtMs }))
+        }
+        await storedCustomer(stores)
+        for (const limit of [1, 3, 4, 16, 17]) {
+          const listed: { readonly token: LoginToken; readonly ownerEmail: string }[] = []
+          for (let after: string | null = null, pages = 0; pages <= created.length; pages += 1) {
+            const page = await stores.loginTokens.list({ after, limit }, WAIT_MS)
+            assert.ok(page.tokens.length <= limit)
+            listed.push(...page.tokens)
+            after = page.end
+            if (after === null) break
+          }
+          assert.deepEqual(
+            listed.map(({ ownerEmail, token }) => [ownerEmail, token.createdAtMs]),
+            ['ana@example.com', 'Bo@example.com', 'Zoe@example.com', 'ñ@example.com'].flatMap((email) =>
+              [1_700_000_000_003, 1_700_000_000_002, 1_700_000_000_002, 1].map((atMs) => [email, atMs]),
+            ),
+          )
+          assert.deepEqual(idsOf(listed.map(({ token }) => token)), idsOf(created.map(({ token }) => token)))
+        }
+      },
+    )
+
+    sentence('a page goes on where the last one ended, also when its last token is gone', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const [newest, ended, oldest] = [
+        await namedToken(stores, customer, { createdAtMs: 3000 }),
+        await namedToken(stores, customer, { createdAtMs: 2000, revokedAtMs: 2001 }),
+        await namedToken(stores, customer, { createdAtMs: 1000 }),
+      ].map(({ token }) => token.id)
+      const first = await stores.loginTokens.list({ after: null, limit: 2 }, WAIT_MS)
+      assert.deepEqual(listedIn(first), [newest, ended])
+      assert.equal(await stores.loginTokens.prune(2002, 10, WAIT_MS), 1)
+      const second = await stores.loginTokens.list({ after: first.end, limit: 2 }, WAIT_MS)
+      assert.deepEqual(listedIn(second), [oldest])
+    })
+
+    sentence('tokens of a name, one, or all of a customer are revoked, and nobody else’s', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const other = await namedToken(stores, await storedCustomer(stores))
+      const first = await namedToken(stores, customer)
+      await namedToken(stores, customer, { expiresAtMs: null })
+      await namedToken(stores, customer, { revokedAtMs: 1_700_000_001_000 })
+      const importer = await namedToken(stores, customer, { name: 'importer' })
+      await login(stores, customer)
+      const { loginTokens } = stores
+      assert.equal(await loginTokens.revokeOf(customer.id, { name: 'nobody' }, 1_700_000_009_000, WAIT_MS), 0)
+      assert.equal(await loginTokens.revokeOf(customer.id, { name: 'bot' }, 1_700_000_009_000, WAIT_MS), 2)
+      const found = await loginTokens.findByDigest(first.digest, WAIT_MS)
+      assert.equal(found?.token.revokedAtMs, 1_700_000_009_000)
+      assert.deepEqual((await unrevoked(stores, customer.id)).map(({ name }) => name).sort(), [
+        'importer',
+        'login',
+      ])
+      const one = await namedToken(stores, customer, { name: 'importer' })
+      const { id } = one.token
+      const tenthMs = 1_700_000_010_000
+      assert.equal(await loginTokens.revokeOf(customer.id, { name: 'bot', id }, tenthMs, WAIT_MS), 0)
+      assert.equal(await loginTokens.revokeOf(other.token.customerId, { id }, tenthMs, WAIT_MS), 0)
+      assert.equal(await loginTokens.revokeOf(customer.id, { id }, tenthMs, WAIT_MS), 1)
+      assert.equal(await loginTokens.revokeOf(customer.id, { id }, tenthMs + 1, WAIT_MS), 0)
+      assert.equal((await loginTokens.findByDigest(one.digest, WAIT_MS))?.token.revokedAtMs, tenthMs)
+      assert.equal((await loginTokens.findByDigest(importer.digest, WAIT_MS))?.token.revokedAtMs, null)
+      assert.equal(await loginTokens.revokeOf(customer.id, {}, tenthMs, WAIT_MS), 2)
+      assert.equal(await loginTokens.revokeOf(customer.id, {}, 1_700_000_011_000, WAIT_MS), 0)
+      const later = await loginTokens.findByDigest(importer.digest, WAIT_MS)
+      assert.equal(later?.token.revokedAtMs, 1_700_000_010_000)
+      assert.equal(await loginTokens.revokeOf(randomUUID(), {}, 1, WAIT_MS), 0)
+      assert.equal((await loginTokens.findByDigest(other.digest, WAIT_MS))?.token.revokedAtMs, null)
+    })
+
+    sentence('of many who revoke a customer’s tokens at once each token counts for one', async (stores) => {
+      const customer = await storedCustomer(stores)
+      for (let count = 0; count < 10; count += 1) await namedToken(stores, customer)
+      const calls = Array.from({ length: 20 }, () =>
+        stores.loginTokens.revokeOf(customer.id, { name: 'bot' }, Date.now(), WAIT_MS),
+      )
+      const counts = await Promise.all(calls)
+      assert.equal(
+        counts.reduce((sum, count) => sum + count),
+        10,
+      )
+      assert.deepEqual(await unrevoked(stores, customer.id), [])
+    })
+
+    sentence('tokens made before a moment are revoked, whoever’s, and none made at it', async (stores) => {
+      const customers = [await storedCustomer(stores), await storedCustomer(stores)]
+      const kept: StoredToken[] = []
+      for (const customer of customers) {
+        await namedToken(stores, customer, { createdAtMs: 1_700_000_000_000 })
+        await login(stores, customer, { createdAtMs: 1_700_000_000_001 })
+        kept.push(await namedToken(stores, customer, { createdAtMs: 1_700_000_000_002 }))
+      }
+      const { loginTokens } = stores
+      const calls = [1, 2, 3].map(() => loginTokens.revokeIssuedBefore(1_700_000_000_002, 2e12, WAIT_MS))
+      const counts = await Promise.all(calls)
+      assert.equal(
+        counts.reduce((sum, count) => sum + count),
+        4,
+      )
+      for (const [index, { id }] of customers.entries())
+        assert.deepEqual(await unrevoked(stores, id), [kept[index]?.token])
+      const all = await loginTokens.listOf(customers[0]?.id ?? '', WAIT_MS)
+      assert.deepEqual(
+        all.map(({ revokedAtMs }) => revokedAtMs),
+        [null, 2e12, 2e12],
+      )
+    })
+
+    sentence('a last use goes forward only, and is told by lists alone', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const { token, digest } = await namedToken(stores, customer)
+      const other = await namedToken(stores, customer)
+      const { loginTokens } = stores
+      const lastUsedAtMs = async () =>
+        new Map((await loginTokens.listOf(customer.id, WAIT_MS)).map((of) => [of.id, of.lastUsedAtMs]))
+      for (const [atMs, expected] of [
+        [1_700_000_000_005, 1_700_000_000_005],
+        [1_700_000_000_004, 1_700_000_000_005],
+        [1_700_000_000_006, 1_700_000_000_006],
+      ] as const) {
+        const unknown = { id: randomUUID(), atMs }
+        assert.deepEqual(await loginTokens.touch([unknown, { id: token.id, atMs }], WAIT_MS), [])
+        assert.equal((await lastUsedAtMs()).get(token.id), expected)
+      }
+      assert.equal((await lastUsedAtMs()).get(other.token.id), null)
+      assert.equal((await loginTokens.findByDigest(digest, WAIT_MS))?.token.lastUsedAtMs, null)
+      const { tokens } = await loginTokens.list({ after: null, limit: 9 }, WAIT_MS)
+      assert.deepEqual(
+        tokens.map((of) => of.token.lastUsedAtMs),
+        (await loginTokens.listOf(customer.id, WAIT_MS)).map((of) => of.lastUsedAtMs),
+      )
+      const twice = [9, 7].map((more) => ({ id: token.id, atMs: 1_700_000_000_000 + more }))
+      await loginTokens.touch(twice, WAIT_MS)
+      assert.equal((await lastUsedAtMs()).get(token.id), 1_700_000_000_009)
+      assert.deepEqual(await loginTokens.touch([], WAIT_MS), [])
+    })
+
+    sentence('of many last uses written at once the latest stays', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const all: StoredToken[] = []
+      for (let count = 0; count < 5; count += 1) all.push(await namedToken(stores, customer))
+      const write = async (atMs: number): Promise<void> => {
+        let ids: readonly string[] = all.map(({ token }) => token.id)
+        if (atMs % 2000 === 0) ids = ids.toReversed()
+        for (let tries = 0; ids.length > 0; tries += 1) {
+          assert.ok(tries < 1000, 'rows are said to be held for ever')
+          const uses = ids.map((id) => ({ id, atMs }))
+          ids = await stores.loginTokens.touch(uses, WAIT_MS)
+        }
+      }
+      await Promise.all(Array.from({ length: 20 }, (_, index) => write(1_700_000_000_000 + index * 1000)))
+      for (const { lastUsedAtMs } of await stores.loginTokens.listOf(customer.id, WAIT_MS))
+        assert.equal(lastUsedAtMs, 1_700_000_019_000)
+    })
+
+    sentence('what was revoked or expired before a moment is pruned, so many at a time', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const at = 1_700_000_000_000
+      for (const different of [
+        { expiresAtMs: at },
+        { expiresAtMs: null },
+        { expiresAtMs: at + 1, revokedAtMs: at },
+        { expiresAtMs: null, revokedAtMs: at + 1 },
+      ])
+        await namedToken(stores, customer, { name: 'kept', ...different })
+      for (const different of [
+        { expiresAtMs: at - 1 },
+        { expiresAtMs: at + 1, revokedAtMs: at - 1 },
+        { expiresAtMs: null, revokedAtMs: at - 1 },
+        { expiresAtMs: at - 1, revokedAtMs: at + 1 },
+        { expiresAtMs: 1, revokedAtMs: 1 },
+      ])
+        await namedToken(stores, customer, { name: 'ended', ...different })
+      const counts: (number | null)[] = []
+      while (counts.at(-1) !== 0 && counts.length < 9)
+        counts.push(await stores.loginTokens.prune(at, 2, WAIT_MS))
+      assert.deepEqual(counts, [2, 2, 1, 0])
+      const left = await stores.loginTokens.listOf(customer.id, WAIT_MS)
+      assert.deepEqual(
+        left.map(({ name }) => name),
+        ['kept', 'kept', 'kept', 'kept'],
+      )
+    })
+
+    sentence('of many who prune at once each token counts for one, and somebody prunes', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const tokens = Array.from({ length: 30 }, () => namedToken(stores, customer, { expiresAtMs: 1 }))
+      await Promise.all(tokens)
+      let pruned = 0
+      while (pruned < 30) {
+        const calls = Array.from({ length: 5 }, () => stores.loginTokens.prune(2, 4, WAIT_MS))
+        const counts = await Promise.all(calls)
+        assert.ok(counts.some((count) => count !== null && count > 0))
+        pruned += counts.reduce<number>((sum, count) => sum + (count ?? 0), 0)
+        assert.equal((await stores.loginTokens.listOf(customer.id, WAIT_MS)).length, 30 - pruned)
+      }
+    })
+
+    sentence('what was read is frozen and stays as it was', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const abilities = ['orders:read']
+      const { token, digest } = await namedToken(stores, customer, { abilities })
+      abilities.push('*')
+      const found = await stores.loginTokens.findByDigest(digest, WAIT_MS)
+      const [listed] = await stores.loginTokens.listOf(customer.id, WAIT_MS)
+      assert.ok(found && listed)
+      await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
+      assert.equal(found.token.revokedAtMs, null)
+      assert.equal(listed.revokedAtMs, null)
+      assert.deepEqual(found.token.abilities, ['orders:read'])
+      for (const value of [found, found.token, found.token.abilities, found.customer, listed]) {
+        assert.ok(Object.isFrozen(value))
+      }
+    })
+  })
+}
+
+function idsOf(tokens: readonly LoginToken[]): readonly string[] {
+  return tokens.map(({ id }) => id).sort()
+}
+
+function listedIn({ tokens }: TokenPage): readonly string[] {
+  return tokens.map(({ token }) => token.id)
+}
+
+const ODD_ABILITIES = ['orders:read', '', 'NULL', '{}', 'a,b', 'a"b', 'a\\b', ' ', '🦊', 'orders:read']

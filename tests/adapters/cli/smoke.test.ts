@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { selfSignedFor, withoutOpenssl } from '../../support/certificate.ts'
+import { hasHaProxy, openHaProxy } from '../../support/haproxy.ts'
+import { PASSWORD, type RunningApp, startApp } from '../../support/running-app.ts'
+import { temporaryFolder } from '../../support/running-process.ts'
+import { makeCommandLine } from './command-line.ts'
+
+const EMAIL = 'smoke@example.com'
+
+const smoke = (urls: readonly string[], password = PASSWORD, more: readonly string[] = []) =>
+  makeCommandLine().run(['smoke', ...urls, '--email', EMAIL, '--password-stdin', ...more], `${password}\n`)
+
+async function listening(t: TestContext, server: Server): Promise<number> {
+  t.after(() => server.close())
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  return (server.address() as AddressInfo).port
+}
+const answering = (t: TestContext, answer: RequestListener) => listening(t, createServer(answer))
+
+describe('smoke', () => {
+  let one: RunningApp
+  let other: RunningApp
+  before(async () => {
+    one = await startApp()
+    other = await startApp({ database: one.database })
+    await one.addCustomer({ email: EMAIL })
+  })
+  after(async () => {
+    await other.close()
+    await one.close()
+  })
+
+  test('logs in, asks, logs out, and finds every instance refusing', async () => {
+    const { code, stdout, stderr } = await smoke([one.url, `${other.url}/`])
+    assert.deepEqual([code, stderr], [0, ''])
+    const lines = stdout.trim().split('\n')
+    assert.deepEqual(
+      lines.map((line) => line.replace(/ +\d+ ms/, '').trim()),
+      [
+        `ok  reached  ${one.url}/`,
+        `ok  reached  ${other.url}/`,
+        'ok  login  an earlier login token of this customer is revoked by it',
+        'ok  me  200 on 100 new connections',
+        'ok  logout',
+        'ok  revoked  401 on 100 of 100 new connections, from the logout on',
+      ],
+    )
+    for (const app of [one, other])
+      assert.equal(app.logLines.filter((line) => /"status":401/.test(line)).length, 51)
+  })
+
+  test('reaches every instance behind a balancer', {
+    skip: hasHaProxy() ? false : 'haproxy is not on this machine',
+  }, async (t) => {
+    const balancer = await openHaProxy([one.port, other.port])
+    t.after(() => balancer.close())
+    const before = [one, other].map(({ logLines }) => logLines.length)
+    const { code, stdout } = await smoke([balancer.url], PASSWORD, ['--connections', '10'])
+    assert.equal(code, 0)
+    assert.match(stdout, /401 on 10 of 10 new connections/)
+    for (const [i, app] of [one, other].entries()) assert.ok(app.logLines.length > (before[i] ?? 0))
+  })
+
+  test('tells a wrong password in one line, and nothing of it', async () => {
+    const { code, stdout, stderr } = await smoke([one.url], 'a wrong horse')
+    assert.equal(code, 1)
+    assert.match(stdout, /^ok {2}reached .*\n$/)
+    assert.match(stderr, /^latchkey: login: 401 invalid_credentials: [^\n]* \(expected 200\)\n$/)
+    assert.doesNotMatch(stdout + stderr, /horse/)
+  })
+
+  test('finds an instance that goes on accepting, and how long it does', async (t) => {
+    let isOut = false
+    let late = 3
+    const port = await answering(t, (request, response) => {
+      const failure = (reason: string) => ({ success: false, reason, error: 'No.' })
+      const answer = (status: number, body: object) => {
+        response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
+      }
+      if (request.url === '/api/login') return answer(200, { success: true, token: 't' })
+      if (request.headers.authorization === undefined) return answer(401, failure('missing_token'))
+      if (request.url === '/api/logout') isOut = true
+      if (!isOut || request.url === '/api/logout' || late-- > 0) return answer(200, { success: true })
+      return answer(401, failure('invalid_token'))
+    })
+    const { code, stdout, stderr } = await smoke([`http://127.0.0.1:${port}`])
+    assert.equal(code, 1)
+    assert.match(stdout, /ok {2}logout .*\n$/)
+    assert.match(
+      stderr,
+      /^latchkey: revoked: 3 of 50 new connections were accepted after the logout, the last \d+ ms after it\.\n$/,
+    )
+  })
+
+  test('logs out again where something is wrong after the login', async (t) => {
+    const asked: (string | undefined)[] = []
+    const port = await answering(t, (request, response) => {
+      asked.push(request.url)
+      const hasToken = request.headers.authorization !== undefined
+      const [status, body] =
+        request.url === '/api/login'
+          ? [200, { success: true, token: 't' }]
+          : [
+              hasToken ? 503 : 401,
+              { success: false, reason: hasToken ? 'unavailable' : 'missing_token', error: 'No.' },
+            ]
+      response.writeHead(status).end(JSON.stringify(body))
+    })
+    const { code, stderr } = await smoke([`http://127.0.0.1:${port}`])
+    assert.deepEqual([code, stderr], [1, 'latchkey: me: 503 unavailable: No. (expected 200)\n'])
+    assert.equal(asked.at(-1), '/api/logout')
+  })
+
+  test('tells in one line who answers, where that is no Latchkey', async (t) => {
+    const port = await answering(t, (_request, response) =>
+      response.setHeader('Content-Type', 'text/html').end('<p>'),
+    )
+    assert.deepEqual(await smoke([`http://127.0.0.1:${port}/base`]), {
+      code: 1,
+      stdout: '',
+      stderr: `latchkey: reached: http://127.0.0.1:${port}/base is no Latchkey: it answered POST /api/me with 200 and text/html, not with its JSON.\n`,
+    })
+  })
+
+  test('tells in one line that nobody listens, and that TLS is not spoken', async () => {
+    for (const [url, line] of [
+      ['http://127.0.0.1:1', 'http://127.0.0.1:1 refuses the connection: nobody listens there.'],
+      [
+        one.url.replace('http', 'https'),
+        `${one.url.replace('http', 'https')} does not speak TLS: is it http:// instead?`,
+      ],
+    ] as const)
+      assert.deepEqual(await smoke([url]), { code: 1, stdout: '', stderr: `latchkey: reached: ${line}\n` })
+  })
+
+  test('tells in one line of a certificate that nobody vouches for', {
+    skip: withoutOpenssl,
+  }, async (t) => {
+    const folder = await temporaryFolder()
+    t.after(() => folder.remove())
+    const server = createSecureServer(selfSignedFor(folder.path))
+    const port = await listening(t, server)
+    const { code, stderr } = await smoke([`https://localhost:${port}`])
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      /^latchkey: reached: The certificate of \S+ is not trusted: self-signed certificate\. NODE_EXTRA_CA_CERTS[^\n]*\n$/,
+    )
+  })
+
+  for (const [argv, line] of [
+    [['smoke', '--email', 'a@b'], /missing required argument 'url'/],
+    [['smoke', 'http://a'], /required option '--email <email>' not specified/],
+    [['smoke', 'a:1', '--email', 'a@b'], /a url must begin with/],
+    [['smoke', 'http://ana:hunter2@a', '--email', 'a@b'], /a url must begin with/],
+    [['smoke', 'http://a', '--email', 'a@b', '--connections', '4'], /from 5 to 1000/],
+    [['smoke', 'http://a', '--email', 'a@b', '--password', 'hunter2'], /unknown option '--password'/],
+  ] as const)
+    test(`refuses ${argv.join(' ')} as wrong usage in one line`, async () => {
+      const { code, stdout, stderr } = await makeCommandLine().run(argv)
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, line)
+      assert.match(stderr, /^latchkey: [^\n]+\n$/)
+      assert.doesNotMatch(stderr, /hunter2/)
+    })
+
+  test('needs a terminal or --password-stdin', async () => {
+    const { code, stderr } = await makeCommandLine().run(['smoke', one.url, '--email', EMAIL])
+    assert.equal(code, 1)
+    assert.match(stderr, /give it with --password-stdin/)
+  })
+})

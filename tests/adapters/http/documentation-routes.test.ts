@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { freePort } from '../../../src/adapters/embedded-postgres/server-address.ts'
+import { type RunningApp, startApp } from '../../support/running-app.ts'
+
+const FOLDER = new URL('../../../docs-page/', import.meta.url)
+
+const TYPES: Readonly<Record<string, string>> = {
+  '/docs': 'text/html; charset=utf-8',
+  '/docs/look.css': 'text/css; charset=utf-8',
+  '/docs/page.css': 'text/css; charset=utf-8',
+  '/docs/page.js': 'text/javascript; charset=utf-8',
+  '/docs/element.js': 'text/javascript; charset=utf-8',
+  '/docs/schema.js': 'text/javascript; charset=utf-8',
+  '/docs/try-it.js': 'text/javascript; charset=utf-8',
+  '/docs/icon.svg': 'image/svg+xml',
+  '/openapi.json': 'application/json; charset=utf-8',
+}
+
+interface Got {
+  readonly status: number | undefined
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Buffer
+}
+
+let app: RunningApp
+before(async () => {
+  app = await startApp()
+})
+after(() => app.close())
+
+/** Asks for a path exactly as it is written: fetch would take its dots out. */
+function get(path: string, { method = 'GET', headers = {} } = {}, port = app.port): Promise<Got> {
+  return new Promise((resolve, reject) => {
+    request({ port, path, method, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response
+        .on('data', (chunk) => chunks.push(chunk))
+        .on('end', () => {
+          resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) })
+        })
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+describe('the files of the documentation', () => {
+  for (const [path, type] of Object.entries(TYPES)) {
+    test(`${path} is sent as ${type}, to be asked for again by its tag`, async () => {
+      const { status, headers, body } = await get(path)
+      assert.equal(status, 200)
+      assert.equal(headers['content-type'], type)
+      assert.equal(headers['content-length'], String(body.length))
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+      assert.equal(headers['cache-control'], 'no-cache')
+      assert.match(String(headers['x-request-id']), /^[\w-]+$/)
+      assert.match(String(headers.etag), /^"[\w-]{22}"$/)
+
+      const etag = String(headers.etag)
+      for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+        const again = await get(path, { headers: { 'If-None-Match': known } })
+        assert.deepEqual([again.status, again.body.length, again.headers.etag], [304, 0, etag])
+        assert.equal(again.headers['content-type'], undefined)
+      }
+      assert.equal((await get(path, { headers: { 'If-None-Match': '"other"' } })).status, 200)
+
+      const head = await get(path, { method: 'HEAD' })
+      assert.deepEqual([head.status, head.body.length], [200, 0])
+      assert.deepEqual([head.headers['content-length'], head.headers.etag], [String(body.length), etag])
+    })
+  }
+
+  test('are all that is in the folder, as they are in it', async () => {
+    const served = Object.keys(TYPES).filter((path) => path.startsWith('/docs/'))
+    const names = readdirSync(FOLDER).filter((name) => name !== 'index.html')
+    assert.deepEqual(served.map((path) => path.slice('/docs/'.length)).sort(), names.sort())
+    for (const name of names) {
+      assert.deepEqual((await get(`/docs/${name}`)).body, readFileSync(new URL(name, FOLDER)))
+    }
+  })
+
+  test('have a policy that lets nothing in from elsewhere and nothing be written into the page', async () => {
+    const policy = String((await get('/docs')).headers['content-security-policy'])
+    const directives = Object.fromEntries(
+      policy
+        .split('; ')
+        .map((directive) => [directive.split(' ')[0], directive.split(' ').slice(1).join(' ')]),
+    )
+    assert.equal(directives['default-src'], "'none'")
+    for (const name of ['script-src', 'style-src', 'img-src', 'connect-src'])
+      assert.equal(directives[name], "'self'", name)
+    for (const name of ['base-uri', 'form-action', 'frame-ancestors'])
+      assert.equal(directives[name], "'none'", name)
+    assert.doesNotMatch(policy, /unsafe|\*|data:|https?:/)
+  })
+
+  test('let nobody out of their folder', async () => {
+    for (const path of [
+      '/docs/',
+      '/docs/..',
+      '/docs/../package.json',
+      '/docs/..%2fpackage.json',
+      '/docs/%2e%2e/package.json',
+      '/docs/..%5cpackage.json',
+      '/docs//etc/passwd',
+      '/docs/index.html',
+      '/docs/page.js/',
+      '/docs/page.js%00',
+      '/docs/PAGE.JS',
+      '/DOCS',
+    ]) {
+      const { status, headers } = await get(path)
+      assert.ok(status === 404 || status === 400, `${path}: ${status}`)
+      assert.equal(headers['content-type'], 'application/json; charset=utf-8')
+    }
+  })
+
+  test('are only read: other methods are refused as anywhere', async () => {
+    const { status, headers, body } = await get('/docs', { method: 'POST' })
+    assert.equal(status, 405)
+    assert.equal(headers.allow, 'GET, HEAD, OPTIONS')
+    assert.equal(JSON.parse(body.toString()).reason, 'method_not_allowed')
+  })
+
+  test('are not there with DOCS=off', async () => {
+    const silent = await startApp({ env: { DOCS: 'off' }, database: app.database })
+    try {
+      for (const path of Object.keys(TYPES))
+        assert.equal((await get(path, {}, silent.port)).status, 404, path)
+      assert.equal((await get('/livez', {}, silent.port)).status, 200)
+    } finally {
+      await silent.close()
+    }
+  })
+})
+
+describe('the document of a running service', () => {
+  test('names the address that it is reached at: PUBLIC_URL, else the one it listens on', async () => {
+    const servers = async (port: number) =>
+      JSON.parse((await get('/openapi.json', {}, port)).body.toString()).servers
+    assert.deepEqual(await servers(app.port), [{ url: app.url }])
+    const port = await freePort()
+    const env = { PUBLIC_URL: 'https://api.example.com/shop/', PORT: String(port) }
+    const known = await startApp({ env, database: app.database })
+    try {
+      assert.deepEqual(await servers(port), [{ url: 'https://api.example.com/shop' }])
+    } finally {
+      await known.close()
+    }
+  })
+})
+
+test('the page shows a schema that holds itself, and comes to an end', async () => {
+  const { typeOf } = await import(new URL('schema.js', FOLDER).href)
+  const document = { rule: { anyOf: [{ type: 'string' }, { type: 'array', items: { $ref: '#/rule' } }] } }
+  assert.match(typeOf(document, { $ref: '#/rule' }), /^string \| list of string \| list of .*…$/)
+})

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import * as v from 'valibot'
+import { builtInRoutes, probeRoutes } from '../../../../src/adapters/http/built-in-routes.ts'
+import type { Route } from '../../../../src/adapters/http/declared-route.ts'
+import { STATUS_OF } from '../../../../src/adapters/http/errors.ts'
+import { openApiDocument } from '../../../../src/adapters/http/openapi/document.ts'
+import { route } from '../../../../src/adapters/http/route.ts'
+import { unboundLatchkey } from '../../../../src/application/unbound.ts'
+import { orderRoutes } from '../../../support/documented-routes.ts'
+import { faultsOf, judge, type OpenApi, operationsOf, responseOf } from '../../../support/openapi.ts'
+
+const INFO = { title: 'Shop', label: 'v4', serverUrl: 'https://api.example.com' }
+const handle = () => ({})
+
+function describeRoutes(routes: readonly Route[]): { document: OpenApi; problems: readonly string[] } {
+  const { document, problems } = openApiDocument(routes, INFO)
+  // What is sent is text: an undefined that stood in it would be gone.
+  return { document: JSON.parse(JSON.stringify(document)), problems }
+}
+
+const table = [
+  ...builtInRoutes(unboundLatchkey(), { version: '1.0.0', keepsAnswers: true }),
+  ...probeRoutes(unboundLatchkey(), async () => ({ ready: true, checks: {} })),
+  ...orderRoutes(),
+]
+const { document, problems } = describeRoutes(table)
+const operations = operationsOf(document)
+const named = (id: string) => {
+  const found = operations.find(({ operation }) => operation.operationId === id)?.operation
+  assert.ok(found, `${id} is not in ${operations.map(({ operation }) => operation.operationId)}`)
+  return found
+}
+
+describe('the document of a table', () => {
+  test('is one of OpenAPI 3.1 without a fault, and nothing in it had to be left out', async () => {
+    assert.match(document.openapi, /^3\.1\.\d$/)
+    assert.deepEqual(await faultsOf(document), [])
+    assert.deepEqual(problems, [])
+    assert.deepEqual(
+      [document.info.title, document.info.version, document.servers],
+      ['Shop', 'v4', [{ url: 'https://api.example.com' }]],
+    )
+  })
+
+  test('a fault would be found', async () => {
+    assert.notDeepEqual(await faultsOf({ ...document, info: { title: 'Shop' } }), [])
+    assert.notDeepEqual(await faultsOf({ ...document, paths: { 'api/x': {} } }), [])
+  })
+
+  test('has each route once, by method and path', () => {
+    assert.deepEqual(
+      operations.map(({ method, path }) => `${method} ${path}`).sort(),
+      table.map(({ method, path }) => `${method} ${path.replace(/:\w+/g, '{id}')}`).sort(),
+    )
+  })
+
+  test('names each operation after its method and path, none twice', () => {
+    const { document: twice } = describeRoutes([
+      route('GET /orders/:id', { auth: 'none', handle }),
+      route('GET /orders/by-id', { auth: 'none', handle }),
+      route('GET /orders-by/id', { auth: 'none', handle }),
+      route('DELETE /order_lines.csv', { auth: 'none', handle }),
+    ])
+    assert.deepEqual(
+      operationsOf(twice).map(({ operation }) => operation.operationId),
+      ['getOrdersById', 'getOrdersById2', 'getOrdersById3', 'deleteOrderLinesCsv'],
+    )
+    assert.ok(named('postLogin') && named('getLivez') && named('deleteOrdersByOrderId'))
+  })
+
+  test('puts routes whose parameters have other names under one path, as it must', () => {
+    assert.deepEqual(Object.keys(document.paths['/api/orders/{id}'] ?? {}), ['get', 'delete'])
+    assert.equal(named('deleteOrdersByOrderId').parameters?.[0]?.name, 'id')
+  })
+
+  test('says who may call, with which abilities', () => {
+    assert.deepEqual(named('postLogin').security, [])
+    assert.deepEqual(named('getStatus').security, [{ serviceToken: [] }])
+    assert.deepEqual(named('postMe').security, [{ loginToken: [] }])
+    assert.deepEqual(named('postOrders').security, [{ loginToken: ['orders:read', 'orders:write'] }])
+    assert.deepEqual(named('postOrders')['x-abilities'], ['orders:read', 'orders:write'])
+    assert.deepEqual(
+      Object.values(document.components.securitySchemes).map(({ type, scheme }) => [type, scheme]),
+      [
+        ['http', 'bearer'],
+        ['http', 'bearer'],
+      ],
+    )
+  })
+
+  test('describes what comes in as it comes in, and what is answered as it is answered', () => {
+    assert.deepEqual(named('getOrders').parameters, [
+      { name: 'after', in: 'query', required: false, schema: { type: 'string', format: 'uuid' } },
+      {
+        name: 'limit',
+        in: 'query',
+        required: false,
+        schema: { type: 'string', pattern: '^\\d{1,3}$', default: '20' },
+      },
+    ])
+    const answer = responseOf(document, named('getOrdersById'), 200)?.content?.['application/json']
+    const { properties, required } = (answer?.schema ?? {}) as {
+      properties: Record<string, unknown>
+      required: unknown
+    }
+    assert.deepEqual(Object.keys(properties), ['success', 'order'])
+    assert.deepEqual(required, ['success', 'order'])
+    assert.deepEqual(properties.success, { const: true })
+    const { placed_at } = (properties.order as { properties: Record<string, unknown> }).properties
+    assert.deepEqual(placed_at, { type: 'string', format: 'date-time' })
+  })
+
+  test('gives 204 no body, and a route that declares nothing a success of any fields', () => {
+    assert.equal(responseOf(document, named('deleteOrdersByOrderId'), 204)?.content, undefined)
+    const open = responseOf(document, named('getPublic'), 200)?.content?.['application/json']?.schema
+    assert.equal(judge(document)(open ?? {}, { success: true, anything: 'goes' }), null)
+    assert.notEqual(judge(document)(open ?? {}, { anything: 'goes' }), null)
+  })
+
+  test('takes a query of names that are not known beforehand as an object', () => {
+    const query = v.record(v.string(), v.string())
+    const { document: open } = describeRoutes([route('GET /find', { auth: 'none', query, handle })])
+    const [parameter] = operationsOf(open)[0]?.operation.parameters ?? []
+    assert.deepEqual(parameter?.schema.additionalProperties, { type: 'string' })
+  })
+})
+
+describe('the failures of an operation', () => {
+  const reasons = (id: string) =>
+    Object.keys(named(id).responses)
+      .filter((status) => !status.startsWith('2'))
+      .flatMap((status) =>
+        Object.keys(
+          responseOf(document, named(id), Number(status))?.content?.['application/json']?.examples ?? {},
+        ),
+      )
+      .sort()
+  const ALWAYS = [
+    'expectation_failed',
+    'headers_too_large',
+    'internal',
+    'invalid_request',
+    'payload_too_large',
+    'request_timeout',
+    'unavailable',
+  ]
+
+  for (const [id, more] of [
+    ['getLivez', []],
+    ['getStatus', ['invalid_service_token']],
+    ['postMe', ['missing_token', 'invalid_token']],
+    ['postLogout', ['missing_token', 'invalid_token', 'login_token_required']],
+    [
+      'postLogin',
+      [
+        'invalid_credentials',
+        'too_many_requests',
+        'invalid_json',
+        'unsupported_media_type',
+        'validation_failed',
+      ],
+    ],
+    ['getOrders', ['missing_token', 'invalid_token', 'insufficient_scope', 'validation_failed']],
+    ['getOrdersById', ['missing_token', 'invalid_token', 'not_found', 'validation_failed']],
+    ['deleteOrdersByOrderId', ['missing_token', 'invalid_token', 'insufficient_scope', 'not_found']],
+  ] as const) {
+    test(`are those that ${id} can answer`, () => assert.deepEqual(reasons(id), [...ALWAYS, ...more].sort()))
+  }
+
+  test('have the envelope, with every reason of the contract and each under its status', () => {
+    const { properties } = document.components.schemas.Failure as {
+      readonly properties: Readonly<Record<string, { readonly enum: readonly unknown[] }>>
+    }
+    const { code, reason } = properties
+    assert.deepEqual(reason?.enum, Object.keys(STATUS_OF))
+    assert.deepEqual(code?.enum, [...new Set(Object.values(STATUS_OF))])
+    const faultOf = judge(document)
+    for (const { operation } of operations) {
+      for (const status of Object.keys(operation.responses).filter((one) => !one.startsWith('2'))) {
+        const media = responseOf(document, operation, Number(status))?.content?.['application/json']
+        for (const [name, { value }] of Object.entries(media?.examples ?? {})) {
+          assert.equal(STATUS_OF[name as keyof typeof STATUS_OF], Number(status))
+          assert.equal(faultOf(media?.schema ?? {}, value), null)
+          assert.notEqual(faultOf(media?.schema ?? {}, { ...(value as object), reason: 'other' }), null)
+          assert.notEqual(faultOf(media?.schema ?? {}, { ...(value as object), success: true }), null)
+        }
+      }
+    }
+  })
+
+  test('name the headers that they are sent with', () => {
+    const headers = (id: string, status: number) =>
+      Object.keys(responseOf(document, named(id), status)?.headers ?? {}).filter(
+        (name) => name !== 'X-Request-Id',
+      )
+    assert.deepEqual(headers('postMe', 401), ['WWW-Authenticate'])
+    assert.deepEqual(headers('getOrders', 403), ['WWW-Authenticate'])
+    assert.deepEqual(headers('postLogin', 415), ['Accept', 'Accept-Encoding'])
+    assert.deepEqual(headers('postLogin', 503), ['Retry-After'])
+    assert.deepEqual(headers('postLogin', 500), [])
+  })
+})
+
+describe('the examples', () => {
+  test('of bodies and answers are what their schemas describe', () => {
+    const faultOf = judge(document)
+    let seen = 0
+    for (const { operation } of operations) {
+      const contents = [operation.requestBody, ...Object.values(operation.responses)].flatMap((part) => [
+        part?.content?.['application/json'],
+      ])
+      for (const media of contents) {
+        if (media?.example === undefined) continue
+        seen++
+        assert.equal(faultOf(media.schema, media.example), null, operation.operationId)
+      }
+    }
+    assert.ok(seen > 10, `${seen}`)
+  })
+})

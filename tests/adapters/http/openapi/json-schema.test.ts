@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { describe as group, test } from 'node:test'
+import * as v from 'valibot'
+import { openApiDocument } from '../../../../src/adapters/http/openapi/document.ts'
+import { exampleOf } from '../../../../src/adapters/http/openapi/example.ts'
+import { describe } from '../../../../src/adapters/http/openapi/json-schema.ts'
+import { route } from '../../../../src/adapters/http/route.ts'
+import { faultsOf, judge, type OpenApi, operationsOf } from '../../../support/openapi.ts'
+
+interface Node {
+  readonly name: string
+  readonly children: readonly Node[]
+}
+
+const tree: v.GenericSchema<Node> = v.object({ name: v.string(), children: v.lazy(() => v.array(tree)) })
+
+group('a schema of valibot in JSON Schema', () => {
+  for (const [what, schema, side, expected, told] of [
+    ['a date in an answer is its text', v.date(), 'output', { type: 'string', format: 'date-time' }, 0],
+    ['a date that comes in cannot be', v.date(), 'input', {}, 1],
+    [
+      'a check of its own narrows, and is not told',
+      v.pipe(
+        v.string(),
+        v.check(() => true),
+      ),
+      'input',
+      { type: 'string' },
+      0,
+    ],
+    ['what only trims stays a text', v.pipe(v.string(), v.trim()), 'output', { type: 'string' }, 0],
+    [
+      'what comes in is described before it is changed',
+      v.pipe(v.string(), v.transform(Number)),
+      'input',
+      { type: 'string' },
+      0,
+    ],
+    [
+      'what is answered is described after it',
+      v.pipe(v.string(), v.transform(Number), v.number()),
+      'output',
+      { type: 'number' },
+      0,
+    ],
+    [
+      'and is anything where nobody says what it became',
+      v.pipe(v.string(), v.transform(Number)),
+      'output',
+      {},
+      1,
+    ],
+    [
+      'a pattern with flags is left out',
+      v.pipe(v.string(), v.minLength(2), v.regex(/^a/i)),
+      'input',
+      { type: 'string', minLength: 2 },
+      1,
+    ],
+    ['a type that only a program knows is anything', v.instance(URL), 'output', {}, 1],
+    ["so is one of a type of one's own", v.custom<string>(() => true), 'input', {}, 1],
+  ] as const) {
+    test(what, () => {
+      const { schema: described, problems } = describe(schema, side, 'x')
+      assert.deepEqual(described, expected)
+      assert.equal(problems.length, told, problems.join())
+    })
+  }
+
+  test('never throws: what the converter breaks on is anything, and told', () => {
+    const broken = v.lazy((): v.GenericSchema => {
+      throw new Error('not yet there')
+    })
+    const { schema, problems } = describe(broken, 'input', 'x')
+    assert.deepEqual(schema, {})
+    assert.equal(problems.length, 1)
+  })
+
+  test('a schema that holds itself stands among the components, under a name of its own', async () => {
+    const routes = [
+      route('POST /trees', {
+        auth: 'none',
+        body: v.object({ tree }),
+        returns: v.object({ tree }),
+        handle: ({ body }) => body,
+      }),
+      route('PUT /trees', { auth: 'none', body: v.object({ tree }), handle: () => ({}) }),
+    ]
+    const { document, problems } = openApiDocument(routes, { title: 'T', label: 'v4', serverUrl: 'http://a' })
+    const api = document as unknown as OpenApi
+    assert.deepEqual(problems, [])
+    assert.deepEqual(await faultsOf(document), [])
+    const faultOf = judge(api)
+    for (const { operation } of operationsOf(api)) {
+      const schema = operation.requestBody?.content?.['application/json']?.schema ?? {}
+      const leaf = { name: 'leaf', children: [] }
+      assert.equal(faultOf(schema, { tree: { name: 'root', children: [leaf, leaf] } }), null)
+      assert.notEqual(
+        faultOf(schema, { tree: { name: 'root', children: [{ name: 1, children: [] }] } }),
+        null,
+      )
+      assert.doesNotThrow(() => JSON.stringify(document))
+    }
+  })
+})
+
+group('an example', () => {
+  for (const [schema, expected] of [
+    [v.pipe(v.string(), v.examples(['A-1', 'A-2'])), 'A-1'],
+    [v.optional(v.string(), 'standard'), 'standard'],
+    [v.literal('a'), 'a'],
+    [v.picklist(['small', 'large']), 'small'],
+    [v.nullable(v.boolean()), true],
+    [v.array(v.pipe(v.number(), v.minValue(3))), [3]],
+    [v.tuple([v.string(), v.pipe(v.number(), v.maxValue(0))]), ['text', 0]],
+    [v.pipe(v.string(), v.email()), 'ana@example.com'],
+    [v.pipe(v.string(), v.minLength(6)), 'text..'],
+    [v.pipe(v.string(), v.maxLength(2)), 'te'],
+    [v.intersect([v.object({ a: v.boolean() }), v.object({ b: v.boolean() })]), { a: true, b: true }],
+    [v.variant('t', [v.object({ t: v.literal('a') }), v.object({ t: v.literal('b') })]), { t: 'a' }],
+    [v.unknown(), null],
+    [v.null(), null],
+  ] as const) {
+    test(`of ${JSON.stringify(describe(schema, 'input', 'x').schema)} is one that it takes`, () => {
+      const { schema: described, definitions } = describe(schema, 'input', 'x')
+      assert.deepEqual(exampleOf(described, definitions), expected)
+      assert.ok(v.is(schema, expected))
+    })
+  }
+
+  test('of what holds itself ends', () => {
+    const chain: v.GenericSchema<unknown> = v.object({ next: v.lazy(() => chain) })
+    const { schema, definitions } = describe(chain, 'input', 'x')
+    assert.ok(JSON.stringify(exampleOf(schema, definitions)).length < 1000)
+  })
+})

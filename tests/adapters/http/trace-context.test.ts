@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { traceIdOf } from '../../../src/adapters/http/trace-context.ts'
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
+const PARENT = '00f067aa0ba902b7'
+
+test('a traceparent is taken as W3C Trace Context has it, of later versions what is known', () => {
+  for (const header of [
+    `00-${TRACE}-${PARENT}-00`,
+    `00-${TRACE}-${PARENT}-ff`,
+    `01-${TRACE}-${PARENT}-01`,
+    `cc-${TRACE}-${PARENT}-01-what-the-future-will-be-like`,
+  ])
+    assert.equal(traceIdOf(header), TRACE, header)
+})
+
+test('one that is not valid is none', () => {
+  for (const header of [
+    undefined,
+    '',
+    [`00-${TRACE}-${PARENT}-01`],
+    `ff-${TRACE}-${PARENT}-01`,
+    `00-${TRACE}-${PARENT}-01-more`,
+    `00-${TRACE}-${PARENT}-1`,
+    `00-${TRACE}-${PARENT}`,
+    `cc-${TRACE}-${PARENT}-01.more`,
+    `00-${'0'.repeat(32)}-${PARENT}-01`,
+    `00-${TRACE}-${'0'.repeat(16)}-01`,
+    `00-${TRACE.toUpperCase()}-${PARENT}-01`,
+    ` 00-${TRACE}-${PARENT}-01`,
+    `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`,
+    `00-${TRACE}-${PARENT}-01\n`,
+  ])
+    assert.equal(traceIdOf(header), null, String(header))
+})

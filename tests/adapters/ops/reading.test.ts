@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Labels, level, quantile, rate, readingOf } from '../../../src/adapters/ops/reading.ts'
+
+const counted = (...values: readonly (readonly [labels: Labels, value: number])[]) =>
+  readingOf([{ name: 'total', values: values.map(([labels, value]) => ({ labels, value })) }])
+const NONE = readingOf([])
+
+/** Cumulative counts below 1, 2 and 4, and of all. */
+const histogram = (route: string, ...counts: readonly number[]) =>
+  counts.map((value, at) => ({
+    metricName: 'seconds_bucket',
+    labels: { le: [1, 2, 4, '+Inf'][at] as string | number, route },
+    value,
+  }))
+
+describe('A level', () => {
+  it('is the sum of what is meant, and nothing where there is none', () => {
+    const now = counted([{ state: 'idle' }, 2], [{ state: 'used' }, 3])
+    assert.equal(level('total')(now, NONE, 1), 5)
+    assert.equal(level('total', ({ state }) => state === 'used')(now, NONE, 1), 3)
+    assert.ok(Number.isNaN(level('other')(now, NONE, 1)))
+  })
+})
+
+describe('A rate', () => {
+  const ofGood = rate('total', ({ result }) => result === 'good')
+
+  it('is what was added in a second, a label that is new counting from 0', () => {
+    const before = counted([{ result: 'good' }, 10], [{ result: 'bad' }, 1])
+    const now = counted([{ result: 'good' }, 25], [{ result: 'bad' }, 90])
+    assert.equal(ofGood(now, before, 5), 3)
+    assert.equal(ofGood(now, NONE, 5), 5)
+    assert.equal(ofGood(NONE, NONE, 5), 0)
+  })
+
+  it('is never below 0: what a process had counted goes with it', () => {
+    assert.equal(ofGood(counted([{ result: 'good' }, 1]), counted([{ result: 'good' }, 9]), 5), 0)
+  })
+
+  it('is of what was read then, also where the same values are counted in further', () => {
+    const live = { labels: { result: 'good' }, value: 1 }
+    const before = readingOf([{ name: 'total', values: [live] }])
+    live.value = 7
+    assert.equal(ofGood(readingOf([{ name: 'total', values: [live] }]), before, 1), 6)
+  })
+})
+
+describe('A quantile', () => {
+  const before = readingOf([
+    { name: 'seconds', values: [...histogram('a', 100, 100, 100, 100), ...histogram('b', 0, 0, 0, 0)] },
+  ])
+  const now = readingOf([
+    { name: 'seconds', values: [...histogram('a', 102, 104, 104, 104), ...histogram('b', 0, 4, 4, 6)] },
+  ])
+  const ofA = ({ route }: Labels) => route === 'a'
+
+  it('lies within the bucket of what was seen since, of all routes or of some', () => {
+    assert.equal(quantile(0.5, 'seconds', ofA)(now, before, 1), 1)
+    assert.equal(quantile(0.75, 'seconds', ofA)(now, before, 1), 1.5)
+    assert.equal(quantile(0.5, 'seconds')(now, before, 1), 1.5)
+  })
+
+  it('is the highest bound where it exceeds that, and nothing where nothing was seen', () => {
+    assert.equal(quantile(0.99, 'seconds')(now, before, 1), 4)
+    assert.ok(Number.isNaN(quantile(0.5, 'seconds')(now, now, 1)))
+    assert.ok(Number.isNaN(quantile(0.5, 'seconds')(NONE, NONE, 1)))
+  })
+})

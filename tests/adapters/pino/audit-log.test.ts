@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { openAuditLog } from '../../../src/adapters/pino/audit-log.ts'
+import { Unavailable } from '../../../src/domain/errors.ts'
+import { HOSTILE } from '../../support/hostile-text.ts'
+
+const MODULE = join(import.meta.dirname, '../../../src/adapters/pino/audit-log.ts')
+const folder = mkdtempSync(join(tmpdir(), 'latchkey-audit-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+let files = 0
+const newPath = () => join(folder, `audit-${++files}.jsonl`)
+const linesOf = (path: string) =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line))
+
+function recordedElsewhere() {
+  const lines: string[] = []
+  return { lines, audit: openAuditLog({ path: null, elsewhere: { write: (line) => void lines.push(line) } }) }
+}
+
+describe('A line of the audit log', () => {
+  it('is one JSON object with its mark, an ISO time, the event and what it tells', () => {
+    const { lines, audit } = recordedElsewhere()
+    const told = { request_id: 'r1', address: '192.0.2.7', customer_id: 'c1', token_id: 't1' }
+    audit.record('login.succeeded', told)
+    const { time, ...rest } = JSON.parse(lines[0] ?? '')
+    assert.deepEqual(rest, { level: 'info', audit: true, event: 'login.succeeded', ...told })
+    assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000)
+    assert.match(lines[0] ?? '', /^\{.*\}\n$/)
+    assert.equal(lines.length, 1)
+  })
+
+  it('tells what its event may tell, and nothing else that it is given', () => {
+    const { lines, audit } = recordedElsewhere()
+    const more = { email: 'canary', password: 'canary', token_id: 'canary', time: 'canary', audit: false }
+    audit.record('login.failed', { ...more, customer_id: null, reason: 'unknown' })
+    const { time, ...rest } = JSON.parse(lines[0] ?? '')
+    assert.deepEqual(rest, {
+      level: 'info',
+      audit: true,
+      event: 'login.failed',
+      customer_id: null,
+      reason: 'unknown',
+    })
+  })
+
+  it('K3: stays one line of printable characters whatever a field holds', () => {
+    for (const text of HOSTILE.flatMap((hostile) => [hostile, `a${hostile}b`])) {
+      const { lines, audit } = recordedElsewhere()
+      audit.record('token.issued', { address: text, token_name: text, abilities: [text] })
+      assert.equal(lines.length, 1)
+      assert.match(lines[0] ?? '', /^\{[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*\}\n$/, JSON.stringify(text))
+      const { address, token_name, abilities } = JSON.parse(lines[0] ?? '')
+      assert.deepEqual([address, token_name, abilities], [text, text, [text]])
+    }
+  })
+})
+
+describe('The file of AUDIT_LOG', () => {
+  it('is made for this account alone, and has a line once it is recorded', () => {
+    const path = newPath()
+    const audit = openAuditLog({ path })
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    for (let count = 1; count <= 3; count++) {
+      audit.record('customer.added', { customer_id: `c${count}` })
+      assert.equal(linesOf(path).at(-1).customer_id, `c${count}`)
+      assert.equal(linesOf(path).length, count)
+    }
+    audit.close()
+  })
+
+  it('is added to, its mode left as it is', () => {
+    const path = newPath()
+    writeFileSync(path, '{"earlier":true}\n')
+    chmodSync(path, 0o640)
+    const audit = openAuditLog({ path, elsewhere: null })
+    appendFileSync(path, '{"other":true}\n')
+    audit.record('customer.added', { customer_id: 'c1' })
+    assert.deepEqual(
+      linesOf(path).map(({ event }) => event),
+      [undefined, undefined, 'customer.added'],
+    )
+    assert.equal(statSync(path).mode & 0o777, 0o640)
+    audit.close()
+  })
+
+  it('is shared by processes without a line lost, cut or mixed', async () => {
+    const path = newPath()
+    const program = `
+      import { openAuditLog } from ${JSON.stringify(MODULE)}
+      const audit = openAuditLog({ path: ${JSON.stringify(path)} })
+      const filler = 'x'.repeat(3000)
+      for (let count = 0; count < 300; count++)
+        audit.record('token.issued', { customer_id: process.argv.at(-1), token_id: String(count), token_name: filler })
+    `
+    const args = ['--import', 'tsx', '--input-type=module', '--eval', program, '--']
+    const ended = ['a', 'b', 'c'].map((name) => {
+      const child = spawn(process.execPath, [...args, name], { stdio: 'inherit' })
+      return new Promise((resolve) => child.once('exit', resolve))
+    })
+    assert.deepEqual(await Promise.all(ended), [0, 0, 0])
+    const lines = linesOf(path)
+    for (const name of ['a', 'b', 'c']) {
+      assert.deepEqual(
+        lines.filter(({ customer_id }) => customer_id === name).map(({ token_id }) => Number(token_id)),
+        Array.from({ length: 300 }, (_, count) => count),
+      )
+    }
+  })
+
+  it('refuses the start in one line where it cannot be written', () => {
+    const pipe = newPath()
+    execFileSync('mkfifo', [pipe])
+    for (const [path, code] of [
+      [folder, 'EISDIR'],
+      [join(folder, 'none', 'audit.jsonl'), 'ENOENT'],
+      [join(import.meta.filename, 'audit.jsonl'), 'ENOTDIR'],
+      [pipe, 'ENXIO'],
+    ] as const) {
+      assert.throws(
+        () => openAuditLog({ path }),
+        (error: unknown) => {
+          assert.ok(error instanceof Error && 'forOperators' in error)
+          assert.equal(error.name, 'AuditLogRefused')
+          assert.match(error.message, /^AUDIT_LOG: [^\n]*\.$/)
+          assert.ok(error.message.includes(path) && error.message.includes(code))
+          return true
+        },
+      )
+    }
+  })
+
+  it('takes nothing once it is closed, not even under a number that another file has by then', () => {
+    const path = newPath()
+    const audit = openAuditLog({ path })
+    audit.close()
+    audit.close()
+    const other = openSync(newPath(), 'w')
+    assert.throws(() => audit.record('customer.added', { customer_id: 'c1' }), Unavailable)
+    assert.deepEqual(linesOf(path), [])
+    closeSync(other)
+  })
+
+  it('that is on a full disk makes the event unavailable, with the cause', {
+    skip: !existsSync('/dev/full'),
+  }, () => {
+    const audit = openAuditLog({ path: '/dev/full' })
+    assert.throws(
+      () => audit.record('customer.added', { customer_id: 'c1' }),
+      (error: unknown) => {
+        assert.ok(error instanceof Unavailable)
+        assert.equal((error.cause as NodeJS.ErrnoException).code, 'ENOSPC')
+        return true
+      },
+    )
+    audit.close()
+  })
+})

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { lastingLines } from '../../../src/adapters/pino/lasting-lines.ts'
+import { Unavailable } from '../../../src/domain/errors.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'latchkey-audit-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+let files = 0
+const newPath = () => join(folder, `audit-${++files}.jsonl`)
+
+describe('A pipe', () => {
+  /** Both ends of one, neither of them blocking. */
+  function openPipe() {
+    const path = newPath()
+    execFileSync('mkfifo', [path])
+    const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const write = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+    return { read, write }
+  }
+  const line = `${'x'.repeat(1023)}\n`
+  function fill(write: (line: string) => void): number {
+    for (let count = 0; ; count++) {
+      try {
+        write(line)
+      } catch (error) {
+        assert.ok(error instanceof Unavailable)
+        assert.equal((error.cause as NodeJS.ErrnoException).code, 'EAGAIN')
+        return count
+      }
+    }
+  }
+
+  it('that is full is waited for once, and then refuses at once for a while', () => {
+    const { read, write } = openPipe()
+    const lines = lastingLines(write)
+    const room = fill(lines.write)
+    assert.ok(room > 0)
+    const beganMs = performance.now()
+    for (let count = 0; count < 20; count++) assert.equal(fill(lines.write), 0)
+    // Waiting each time would take five seconds.
+    assert.ok(performance.now() - beganMs < 2500)
+    // As soon as it is read it takes lines again.
+    readSync(read, Buffer.alloc(65_536))
+    assert.equal(fill(lines.write), room)
+    closeSync(read)
+    closeSync(write)
+  })
+
+  it('whose reader is gone makes the event unavailable, and ends no process', () => {
+    const { read, write } = openPipe()
+    const lines = lastingLines(write)
+    lines.write(line)
+    closeSync(read)
+    assert.throws(
+      () => lines.write(line),
+      ({ cause }: Unavailable) => (cause as NodeJS.ErrnoException).code === 'EPIPE',
+    )
+    closeSync(write)
+  })
+
+  it('that was full in the midst of a line has the next one whole', () => {
+    const { read, write } = openPipe()
+    const lines = lastingLines(write)
+    for (let count = 0; count < 60; count++) lines.write(line)
+    assert.throws(() => lines.write(`${'y'.repeat(8191)}\n`), Unavailable)
+    const bytes = Buffer.alloc(100_000)
+    assert.equal(readSync(read, bytes), 60 * 1024 + 4096)
+    lines.write('whole\n')
+    lines.write('next\n')
+    assert.equal(bytes.toString('latin1', 0, readSync(read, bytes)), '\nwhole\nnext\n')
+    closeSync(read)
+    closeSync(write)
+  })
+
+  it('that is read meanwhile gets every line whole, longer ones too', () => {
+    const { write, read } = openPipe()
+    fill((text) => {
+      try {
+        writeSync(write, text)
+      } catch (error) {
+        throw new Unavailable({ cause: error })
+      }
+    })
+    const reader = new Worker(
+      `
+        const { parentPort, workerData } = require('node:worker_threads')
+        const { readSync } = require('node:fs')
+        let bytes = 0
+        const chunk = Buffer.alloc(65536)
+        const endMs = Date.now() + 10_000
+        while (bytes < workerData.bytes && Date.now() < endMs) {
+          try { bytes += readSync(workerData.fd, chunk) } catch {}
+        }
+        parentPort.postMessage(bytes)
+      `,
+      { eval: true, workerData: { fd: read, bytes: 64 * 1024 + 300_000 } },
+    )
+    return new Promise<void>((resolve, reject) => {
+      reader.once('online', () => {
+        lastingLines(write).write(`${'y'.repeat(299_999)}\n`)
+      })
+      reader.once('error', reject)
+      reader.once('message', (bytes) => {
+        closeSync(read)
+        closeSync(write)
+        assert.equal(bytes, 64 * 1024 + 300_000)
+        resolve()
+      })
+    })
+  })
+})

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import {
+  type DatabaseSettings,
+  examineDatabase,
+} from '../../../../src/adapters/postgres/examining/examine-database.ts'
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
+import { hasPgBouncer, openPgBouncer } from '../../../support/pgbouncer.ts'
+import { HASH } from '../../../support/program-suite.ts'
+
+async function examined(url: string, more: Partial<DatabaseSettings> = {}) {
+  const findings = await examineDatabase({
+    url,
+    directUrl: url,
+    prepared: true,
+    migrate: 'auto',
+    connections: 12,
+    bcryptCost: 10,
+    ...more,
+  })
+  const of = (name: string) => findings.find((found) => found.name === `database.${name}`)
+  return {
+    findings: findings.map(({ name, state }) => `${state} ${name}`),
+    state: (name: string) => of(name)?.state,
+    message: (name: string) => of(name)?.message ?? '',
+    hint: (name: string) => of(name)?.hint,
+    facts: (name: string) => of(name)?.facts ?? {},
+  }
+}
+
+describe('a database that is examined', () => {
+  let database: TestDatabase
+  before(async () => {
+    database = await createTestDatabase()
+  })
+  after(() => database.drop())
+
+  test('is told of once where nobody answers, without its password', async () => {
+    const { findings, message } = await examined('postgres://ana:canary@127.0.0.1:1/none')
+    assert.deepEqual(findings, ['failure database.reached'])
+    assert.match(
+      message('reached'),
+      /^The database at 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED[^\n]*$/,
+    )
+    assert.doesNotMatch(message('reached'), /canary/)
+  })
+
+  test('has its pending migrations told, and none applied', async (t) => {
+    const empty = await createTestDatabase({ migrated: false })
+    t.after(() => empty.drop())
+    for (const [migrate, expected] of [
+      ['auto', 'warning'],
+      ['off', 'failure'],
+    ] as const) {
+      const { state, message } = await examined(empty.url, { migrate })
+      assert.deepEqual([state('migrations'), state('passwords')], [expected, 'ok'])
+      assert.match(message('migrations'), /0001_/)
+    }
+    const made = await empty.sql("select from pg_class where relnamespace = 'public'::regnamespace")
+    assert.deepEqual(made, [])
+  })
+
+  test('may have a clock of its own, and forget commits', async (t) => {
+    const sick = await createTestDatabase()
+    t.after(() => sick.drop())
+    const [{ name } = { name: '' }] = await sick.sql<{ name: string }>('select current_database() as name')
+    await sick.sql(`alter database ${name} set search_path = skewed, pg_catalog, public`)
+    await sick.sql(`alter database ${name} set synchronous_commit = off`)
+    await sick.sql('create schema skewed')
+    for (const [interval, state, told] of [
+      ['90 seconds', 'warning', /clock is [89]\d{4} ms behind/],
+      ['-90 seconds', 'warning', /clock is [89]\d{4} ms ahead of/],
+    ] as const) {
+      await sick.sql(
+        `create or replace function skewed.clock_timestamp() returns timestamptz language sql as
+         $$ select pg_catalog.clock_timestamp() + interval '${interval}' $$`,
+      )
+      const found = await examined(sick.url)
+      assert.equal(found.state('clock'), state)
+      assert.match(found.message('clock'), told)
+      assert.equal(found.state('server'), 'failure')
+      assert.match(found.message('server'), /synchronous_commit is off/)
+    }
+  })
+
+  test('has hashes counted that nobody can log in with, and those that cost more than is configured', async () => {
+    const hashes = [
+      HASH,
+      HASH.replace('$04$', '$10$'),
+      HASH.replace('$04$', '$13$'),
+      HASH.replace('$2b', '$2y'),
+    ]
+    const add = (hash: string) =>
+      database.sql(
+        'insert into customers (id, email, password_hash, created_at) values (gen_random_uuid(), $1, $1, now())',
+        [hash],
+      )
+    for (const hash of hashes) await add(hash)
+    assert.deepEqual((await examined(database.url)).facts('passwords'), { damaged: 0, dearer: 1 })
+    assert.equal((await examined(database.url, { bcryptCost: 13 })).state('passwords'), 'ok')
+    for (const hash of ['$2b$04$broken', `${HASH}x`, HASH.replace('$04$', '$16$')]) await add(hash)
+    const { facts, state } = await examined(database.url)
+    assert.deepEqual([facts('passwords'), state('passwords')], [{ damaged: 3, dearer: 1 }, 'warning'])
+  })
+
+  test('may not have the connections that one instance takes', async () => {
+    const { facts } = await examined(database.url)
+    const most = Number(facts('connections').most)
+    assert.equal(facts('connections').instances, Math.floor(most / 12))
+    assert.equal((await examined(database.url, { connections: most })).state('connections'), 'ok')
+    assert.equal((await examined(database.url, { connections: most + 1 })).state('connections'), 'warning')
+  })
+
+  test('is found out behind a transaction pooler', {
+    skip: hasPgBouncer() ? false : 'pgbouncer is not on this machine',
+  }, async (t) => {
+    const pooler = await openPgBouncer(database.url)
+    t.after(() => pooler.close())
+    const alone = await examined(pooler.url)
+    assert.equal(alone.state('link'), 'failure')
+    assert.equal(alone.hint('link'), 'Set DATABASE_DIRECT_URL to the address of the server itself.')
+    // Newer ones keep them.
+    assert.match(alone.message('prepared'), /pooler (keeps|breaks) prepared statements/)
+    const besides = await examined(pooler.url, { directUrl: database.url, prepared: false })
+    assert.deepEqual([besides.state('direct'), besides.state('link')], ['ok', 'ok'])
+    assert.match(besides.message('link'), /through the transaction pooler is heard/)
+    assert.equal(besides.state('prepared'), undefined)
+  })
+
+  test('may not be the one that the link leads to', async (t) => {
+    const elsewhere = await createTestDatabase()
+    t.after(() => elsewhere.drop())
+    const { state, message } = await examined(database.url, { directUrl: elsewhere.url })
+    assert.equal(state('link'), 'failure')
+    assert.match(message('link'), /is not heard on the link/)
+  })
+})

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { postgresLoginThrottle, pruneLoginAttempts } from '../../../src/adapters/postgres/login-throttle.ts'
+import { openPool } from '../../../src/adapters/postgres/pool.ts'
+import type { LoginLimits } from '../../../src/domain/login-limit.ts'
+import { loginThrottleContract } from '../../../src/testing/contracts/login-throttle.ts'
+import { WAIT_MS } from '../../../src/testing/stores.ts'
+import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
+
+let stores: PostgresStores
+before(async () => {
+  stores = await openPostgresStores()
+})
+after(() => stores.close())
+beforeEach(() => stores.database.sql('truncate login_attempts'))
+
+loginThrottleContract('PostgreSQL', async (limits) => ({
+  throttle: postgresLoginThrottle(stores.pool, limits),
+  advance,
+}))
+
+/** Moves what is stored into the past, which is the same to who looks at it. */
+async function advance(ms: number): Promise<void> {
+  await stores.database.sql(
+    `update login_attempts set
+       since = since - $1 * interval '1 ms', succeeded_at = succeeded_at - $1 * interval '1 ms',
+       forget_at = forget_at - $1 * interval '1 ms',
+       held = array(select place - $1 * interval '1 ms' from unnest(held) as place)`,
+    [ms],
+  )
+}
+
+const LIMITS: LoginLimits = {
+  loginLimitAccount: { failures: 10, windowMs: 900_000 },
+  loginLimitAddress: { failures: 1000, windowMs: 900_000 },
+}
+const HOUR_MS = 3_600_000
+
+describe('the login throttle in PostgreSQL', () => {
+  it('is exact among several, each with a pool of its own', async () => {
+    const pools = [1, 2, 3].map(() =>
+      openPool({ url: stores.database.url, max: 5, prepared: true, onEvent: () => {} }),
+    )
+    try {
+      const takes = pools.map((pool) => postgresLoginThrottle(pool, LIMITS).take)
+      const admissions = await Promise.all(
+        Array.from({ length: 200 }, (_, i) => takes[i % takes.length]?.(attempt('ana'), WAIT_MS)),
+      )
+      assert.equal(admissions.filter((admission) => admission?.kind === 'taken').length, 10)
+    } finally {
+      await Promise.all(pools.map((pool) => pool.close()))
+    }
+  })
+
+  it('never deadlocks: attempts at many accounts from many addresses, settled and pruned meanwhile', async () => {
+    const throttle = postgresLoginThrottle(stores.pool, LIMITS)
+    const before = await deadlocks()
+    let isOver = false
+    const pruning = (async () => {
+      while (!isOver) {
+        await stores.database.sql(`
+          update login_attempts set forget_at = now()
+           where key in (select key from login_attempts order by random() limit 1 for update skip locked)`)
+        await pruneLoginAttempts(stores.pool, 100, WAIT_MS)
+      }
+    })()
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, worker) => {
+        for (let i = 0; i < 60; i++) {
+          const admission = await throttle.take(attempt(`${i % 3}`, `${(i + worker) % 4}`), WAIT_MS)
+          if (admission.kind === 'taken') {
+            await throttle.settle(admission.place, i % 5 === 0 ? 'succeeded' : 'failed', WAIT_MS)
+          }
+        }
+      }),
+    )
+    isOver = true
+    await pruning
+    assert.equal(await deadlocks(), before)
+  })
+
+  it('stores no e-mail and no address', async () => {
+    const throttle = postgresLoginThrottle(stores.pool, LIMITS)
+    await throttle.take(attempt('nobody@example.com', '192.0.2.77'), WAIT_MS)
+    const [{ text }] = (await stores.database.sql(
+      "select string_agg(login_attempts::text || encode(key, 'escape'), ' ') as text from login_attempts",
+    )) as unknown as [{ text: string }]
+    assert.doesNotMatch(text, /nobody|192\.0/)
+  })
+
+  it('writes nothing for an attempt that is refused or waits, and announces nothing', async () => {
+    const throttle = postgresLoginThrottle(stores.pool, LIMITS)
+    for (let i = 0; i < 10; i++) await throttle.take(attempt('ana'), WAIT_MS)
+    const before = await stores.database.sql('select xmin::text, key from login_attempts order by key')
+    assert.equal((await throttle.take(attempt('ana'), WAIT_MS)).kind, 'wait')
+    const after = await stores.database.sql('select xmin::text, key from login_attempts order by key')
+    assert.deepEqual(after, before)
+    assert.deepEqual(
+      await stores.database.sql(
+        "select tgname from pg_trigger where tgrelid = 'login_attempts'::regclass and not tgisinternal",
+      ),
+      [],
+    )
+  })
+
+  it('prunes what says nothing any more, so many at a time, past those that are locked', async () => {
+    const throttle = postgresLoginThrottle(stores.pool, LIMITS)
+    const fail = async (account: string) => {
+      const admission = await throttle.take(attempt(account, account), WAIT_MS)
+      assert.ok(admission.kind === 'taken')
+      await throttle.settle(admission.place, 'failed', WAIT_MS)
+    }
+    for (const account of ['a', 'b']) await fail(account)
+    assert.equal(await pruneLoginAttempts(stores.pool, 100, WAIT_MS), 0)
+    await advance(2 * HOUR_MS)
+    await fail('c')
+    // Of the two accounts the failures in a row are kept for a month.
+    assert.equal(await pruneLoginAttempts(stores.pool, 3, WAIT_MS), 3)
+    assert.equal(await pruneLoginAttempts(stores.pool, 3, WAIT_MS), 1)
+    assert.equal(await pruneLoginAttempts(stores.pool, 3, WAIT_MS), 0)
+    await advance(31 * 24 * HOUR_MS)
+    await stores.pool.run(WAIT_MS, (session) =>
+      session.transaction(async () => {
+        const locked = { name: 'lock_one', text: 'select from login_attempts limit 1 for update' }
+        await session.query(locked, [])
+        assert.equal(await pruneLoginAttempts(stores.pool, 100, WAIT_MS), 4)
+      }),
+    )
+    assert.equal(await pruneLoginAttempts(stores.pool, 100, WAIT_MS), 1)
+  })
+
+  it('keeps what counts, whatever is pruned', async () => {
+    const throttle = postgresLoginThrottle(stores.pool, LIMITS)
+    for (let i = 0; i < 10; i++) {
+      const admission = await throttle.take(attempt('ana'), WAIT_MS)
+      assert.ok(admission.kind === 'taken')
+      await throttle.settle(admission.place, 'failed', WAIT_MS)
+    }
+    await advance(800_000)
+    await pruneLoginAttempts(stores.pool, 100, WAIT_MS)
+    assert.equal((await throttle.take(attempt('ana'), WAIT_MS)).kind, 'refused')
+  })
+})
+
+function attempt(account: string, address = '192.0.2.1') {
+  return { account, address }
+}
+
+async function deadlocks(): Promise<number> {
+  const [row] = await stores.database.sql<{ deadlocks: string }>(
+    'select deadlocks from pg_stat_database where datname = current_database()',
+  )
+  return Number(row?.deadlocks)
+}

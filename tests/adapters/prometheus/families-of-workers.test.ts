@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { MetricFamily } from '../../../src/adapters/prometheus/families.ts'
+import { familiesOfWorkers } from '../../../src/adapters/prometheus/families-of-workers.ts'
+import { serviceMetrics } from '../../../src/adapters/prometheus/service-metrics.ts'
+
+type Families = readonly MetricFamily[]
+
+/** What a worker answers that has seen so many evictions. */
+async function answered(evictions: number, { leaseHeld = true } = {}): Promise<Families> {
+  const metrics = serviceMetrics()
+  metrics.watch({ leaseHeld: () => leaseHeld, cacheEntries: () => 10 })
+  for (let time = 1; time <= evictions; time++) metrics.evicted()
+  metrics.requests.observe({ method: 'GET', route: '/livez', status: 200, beganMs: performance.now() })
+  // As it arrives.
+  return JSON.parse(JSON.stringify(await metrics.collect()))
+}
+
+const valueIn = (families: Families, name: string) =>
+  families.find((family) => family.name === name)?.values[0]?.value
+const countIn = (families: Families) =>
+  families
+    .find(({ name }) => name === 'http_server_request_duration_seconds')
+    ?.values.find(({ metricName }) => metricName?.endsWith('_count'))?.value
+
+describe('The metrics of several workers', () => {
+  test('are added, or the least of them', async () => {
+    const together = familiesOfWorkers()
+    const sum = await together(
+      new Map([
+        [1, await answered(2)],
+        [2, await answered(3, { leaseHeld: false })],
+      ]),
+    )
+    assert.equal(valueIn(sum, 'latchkey_token_cache_evictions_total'), 5)
+    assert.equal(valueIn(sum, 'latchkey_token_cache_entries'), 20)
+    assert.equal(valueIn(sum, 'latchkey_lease_held'), 0)
+    assert.equal(countIn(sum), 2)
+  })
+
+  test('never count less, whether one is silent, ends or begins anew', async () => {
+    const together = familiesOfWorkers()
+    const second = await answered(3)
+    await together(
+      new Map([
+        [1, await answered(2)],
+        [2, second],
+      ]),
+    )
+    const silent = await together(
+      new Map([
+        [1, undefined],
+        [2, second],
+      ]),
+    )
+    assert.equal(valueIn(silent, 'latchkey_token_cache_evictions_total'), 5)
+    for (let time = 1; time <= 2; time++) {
+      const left = await together(new Map([[2, second]]))
+      assert.equal(valueIn(left, 'latchkey_token_cache_evictions_total'), 5)
+      assert.equal(countIn(left), 2)
+      assert.equal(
+        valueIn(left, 'latchkey_token_cache_entries'),
+        10,
+        'what one that is gone had kept is gone',
+      )
+    }
+    const replaced = await together(
+      new Map([
+        [2, second],
+        [3, await answered(1)],
+      ]),
+    )
+    assert.equal(valueIn(replaced, 'latchkey_token_cache_evictions_total'), 6)
+    const none = await together(new Map())
+    assert.equal(valueIn(none, 'latchkey_token_cache_evictions_total'), 6)
+  })
+})

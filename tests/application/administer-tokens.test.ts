@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { announcedLoginTokens } from '../../src/application/announced.ts'
+import { askedBy } from '../../src/application/requester.ts'
+import { ValidationFailed } from '../../src/domain/errors.ts'
+import { memoryCore } from '../support/core.ts'
+import { deferred, turn } from '../support/fakes.ts'
+import { aRequester } from '../support/idle-ports.ts'
+
+type Recorded = readonly [event: string, fields: object]
+
+function core(replaced: Parameters<typeof memoryCore>[0] = () => ({})) {
+  const recorded: Recorded[] = []
+  const made = memoryCore((ports) => ({
+    audit: { record: (event, fields) => void recorded.push([event, fields]) },
+    loginTokens: announcedLoginTokens(ports.loginTokens, ports.invalidations),
+    ...replaced(ports),
+  }))
+  return { ...made, recorded }
+}
+
+describe('A named token', () => {
+  it('is made with its abilities and its expiry, and authenticates by its secret', async () => {
+    const { tokens, customer, clock, authenticate, patience, recorded } = core()
+    const { id: customerId } = await customer()
+    const expiresAtMs = clock.nowMs() + 1
+    const abilities = ['orders:read', 'orders:write', 'orders:read']
+    const made = await tokens.create({ customerId, name: 'bot', abilities, expiresAtMs }, patience())
+    assert.ok(made)
+    const caller = await authenticate(made.secret, patience())
+    assert.deepEqual(caller.token, made.token)
+    assert.deepEqual(made.token, {
+      id: made.token.id,
+      customerId,
+      name: 'bot',
+      abilities: ['orders:read', 'orders:write'],
+      createdAtMs: clock.nowMs(),
+      expiresAtMs,
+      revokedAtMs: null,
+      lastUsedAtMs: null,
+    })
+    const said = {
+      customer_id: customerId,
+      token_id: made.token.id,
+      token_name: 'bot',
+      abilities: made.token.abilities,
+    }
+    assert.deepEqual(recorded, [['token.issued', said]])
+  })
+
+  it('is refused for a wrong name, ability or expiry, and nothing is stored', async () => {
+    const { tokens, customer, clock, store, patience, recorded } = core()
+    const { id: customerId } = await customer()
+    const good = { customerId, name: 'bot', abilities: [], expiresAtMs: null }
+    for (const [wrong, field] of [
+      [{ name: '' }, 'name'],
+      [{ name: 'login' }, 'name'],
+      [{ name: 'x'.repeat(101) }, 'name'],
+      [{ name: 'a\nb' }, 'name'],
+      [{ name: 'a\ud800' }, 'name'],
+      [{ abilities: ['orders:read', ''] }, 'abilities'],
+      [{ abilities: ['orders read'] }, 'abilities'],
+      [{ abilities: ['*:read'] }, 'abilities'],
+      [{ expiresAtMs: clock.nowMs() }, 'expires'],
+      [{ expiresAtMs: 0 }, 'expires'],
+    ] as const)
+      await assert.rejects(
+        tokens.create({ ...good, ...wrong }, patience()),
+        (error: Error) => error instanceof ValidationFailed && Object.keys(error.errors).join() === field,
+      )
+    assert.equal(store.tokens.size, 0)
+    assert.deepEqual(recorded, [])
+    for (const name of ['🦊'.repeat(100), 'Login', 'a'])
+      assert.ok(await tokens.create({ ...good, name }, patience()))
+  })
+
+  it('is not made for somebody who is disabled or gone', async () => {
+    const { tokens, customers, customer, patience, recorded } = core()
+    const { id } = await customer()
+    await customers.disable(id, patience())
+    recorded.splice(0)
+    for (const customerId of [id, 'nobody'])
+      assert.equal(
+        await tokens.create({ customerId, name: 'bot', abilities: [], expiresAtMs: null }, patience()),
+        null,
+      )
+    assert.deepEqual(recorded, [])
+  })
+})
+
+describe('Revoking tokens', () => {
+  it('of a name, one, or all of a customer is announced, counted and recorded', async () => {
+    const { tokens, customer, token, announced, patience, recorded } = core()
+    const owner = await customer()
+    for (const name of ['bot', 'bot', 'importer', 'login']) await token(owner, { name })
+    const { id } = (await token(owner, { name: 'one' })).token
+    const requester = aRequester()
+    assert.equal(await tokens.revoke(owner.id, { name: 'bot' }, patience()), 2)
+    assert.deepEqual(announced, [{ kind: 'customer', customerId: owner.id }])
+    const asker = { requester, service: 'desk' }
+    assert.equal(await tokens.revoke(owner.id, { id }, patience(), asker), 1)
+    assert.equal(await tokens.revoke(owner.id, { id }, patience(), asker), 0)
+    assert.equal(await tokens.revoke(owner.id, {}, patience()), 2)
+    const left = await tokens.listOf(owner.id, patience())
+    assert.ok(left.every(({ revokedAtMs }) => revokedAtMs !== null))
+    const of = { customer_id: owner.id, reason: 'operator', count: 2 }
+    assert.deepEqual(recorded, [
+      ['token.revoked', { ...of, token_name: 'bot' }],
+      ['token.revoked', { ...of, ...askedBy(requester), service: 'desk', token_id: id, count: 1 }],
+      ['token.revoked', of],
+    ])
+  })
+
+  it('by their age concerns all customers, and no moment that is still to come', async () => {
+    const { tokens, customer, token, clock, announced, patience, recorded } = core()
+    const owners = [await customer(), await customer()]
+    for (const owner of owners) {
+      await token(owner, { name: 'old', createdAtMs: clock.nowMs() - 1 })
+      await token(owner, { name: 'new' })
+    }
+    await assert.rejects(tokens.revokeIssuedBefore(clock.nowMs() + 1, patience()), ValidationFailed)
+    assert.deepEqual(announced, [])
+    assert.equal(await tokens.revokeIssuedBefore(clock.nowMs(), patience()), 2)
+    assert.deepEqual(announced, [{ kind: 'everything' }])
+    const { tokens: all } = await tokens.list({ after: null, limit: 9 }, patience())
+    for (const { token: of } of all) assert.equal(of.revokedAtMs === null, of.name === 'new')
+    assert.deepEqual(recorded, [['token.revoked', { reason: 'issued_before', count: 2 }]])
+  })
+})
+
+describe('Pruning tokens', () => {
+  it('goes on until nothing is left, each step with a patience of its own', async () => {
+    const limits: number[] = []
+    let left = 2500
+    const { tokens, patience, clock } = core(({ loginTokens }) => ({
+      loginTokens: {
+        ...loginTokens,
+        async prune(endedBeforeMs, limit) {
+          assert.equal(endedBeforeMs, beganMs - 5000)
+          limits.push(limit)
+          clock.advance(900)
+          const removed = Math.min(left, limit)
+          left -= removed
+          return removed
+        },
+      },
+    }))
+    const beganMs = clock.nowMs()
+    assert.equal(await tokens.prune(5000, patience), 2500)
+    assert.deepEqual(limits, [1000, 1000, 1000])
+  })
+
+  it('waits for another one that prunes', async () => {
+    const asked = [deferred<void>(), deferred<void>()]
+    let calls = 0
+    const { tokens, patience, clock } = core(({ loginTokens }) => ({
+      loginTokens: {
+        ...loginTokens,
+        async prune() {
+          asked[calls]?.resolve()
+          return calls++ === 0 ? null : 7
+        },
+      },
+    }))
+    const pruning = tokens.prune(0, patience)
+    await asked[0]?.promise
+    await turn()
+    assert.equal(calls, 1)
+    clock.advance(100)
+    assert.equal(await pruning, 7)
+  })
+})

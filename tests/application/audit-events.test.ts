@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { AUDIT_EVENTS } from '../../src/application/audit-events.ts'
+import type { AuditLog } from '../../src/application/ports/audit-log.ts'
+import {
+  InsufficientScope,
+  InvalidCredentials,
+  InvalidServiceToken,
+  InvalidToken,
+  LoginTokenRequired,
+  TooManyRequests,
+  Unavailable,
+} from '../../src/domain/errors.ts'
+import { anUnknownSecret, type Core, memoryCore, SERVICE } from '../support/core.ts'
+import { aRequester } from '../support/idle-ports.ts'
+
+const ASKED = { request_id: 'r1', address: '192.0.2.7' }
+const requester = () => aRequester({ requestId: 'r1', address: '192.0.2.7' })
+
+const login = (core: Core, email: string, password = 'right') =>
+  core.login({ email, password }, core.patience(), requester())
+const authenticate = async (core: Core, secret: string) =>
+  core.authenticate(secret, core.patience(), requester())
+/** What was recorded since the last call. */
+const recorded = (core: Core) => core.recorded.splice(0)
+
+describe('A login records', () => {
+  it('the token it made and its success, and before them how many tokens it revoked', async () => {
+    const core = memoryCore()
+    const { id, email } = await core.customer()
+    for (const revoked of [
+      [],
+      [{ ...ASKED, event: 'token.revoked', customer_id: id, reason: 'replaced', count: 1 }],
+    ]) {
+      const { token } = await login(core, email)
+      const of = { ...ASKED, customer_id: id, token_id: token.id }
+      assert.deepEqual(recorded(core), [
+        ...revoked,
+        { ...of, event: 'token.issued', token_name: 'login' },
+        { ...of, event: 'login.succeeded' },
+      ])
+    }
+  })
+
+  it('a failure once, with its reason, and never the e-mail that was sent', async () => {
+    const core = memoryCore()
+    const known = await core.customer()
+    const disabled = await core.customer({ disabledAtMs: 1 })
+    const without = await core.customer({}, null)
+    for (const [email, password, customer_id, reason] of [
+      [known.email, 'wrong', known.id, 'password'],
+      [without.email, 'right', without.id, 'password'],
+      [disabled.email, 'right', disabled.id, 'disabled'],
+      ['hunter2!', 'right', null, 'unknown'],
+    ] as const) {
+      await assert.rejects(login(core, email, password), InvalidCredentials)
+      assert.deepEqual(recorded(core), [{ ...ASKED, event: 'login.failed', customer_id, reason }])
+    }
+  })
+
+  it('a failure only once it is counted, and as none what is not known to have failed', async () => {
+    const steps: string[] = []
+    const core = memoryCore(({ throttle }) => ({
+      throttle: {
+        ...throttle,
+        async settle(_, outcome) {
+          steps.push(outcome)
+          if (steps.length > 1) throw new Unavailable()
+        },
+      },
+      audit: { record: (event) => void steps.push(event) },
+    }))
+    await assert.rejects(login(core, 'nobody@example.com'), InvalidCredentials)
+    assert.deepEqual(steps.splice(1), ['login.failed'])
+    await assert.rejects(login(core, 'nobody@example.com'), Unavailable)
+    assert.deepEqual(steps, ['failed', 'failed'])
+  })
+
+  it('that it was throttled, and by which limit', async () => {
+    for (const name of ['account', 'address', 'guesses'] as const) {
+      const limit = { name, failures: 3, windowMs: 1000, retryAfterMs: 500 }
+      const core = memoryCore(({ throttle }) => ({
+        throttle: { ...throttle, take: async () => ({ kind: 'refused', limit }) },
+      }))
+      const { email } = await core.customer()
+      await assert.rejects(login(core, email), TooManyRequests)
+      assert.deepEqual(recorded(core), [{ ...ASKED, event: 'login.throttled', reason: name }])
+    }
+  })
+
+  it('nothing where its outcome is unknown', async () => {
+    const core = memoryCore(({ loginTokens }) => ({
+      loginTokens: {
+        ...loginTokens,
+        async replace(token, waitMs) {
+          await loginTokens.replace(token, waitMs)
+          throw new Unavailable()
+        },
+      },
+    }))
+    const { email } = await core.customer()
+    await assert.rejects(login(core, email), Unavailable)
+    assert.deepEqual(recorded(core), [])
+  })
+})
+
+describe('Authentication records', () => {
+  it('a well-formed token that it refuses, with the reason and whose it is where somebody has it', async () => {
+    const core = memoryCore()
+    const customer = await core.customer()
+    const revoked = await core.token(customer, { revokedAtMs: 1 })
+    const expired = await core.token(customer, { name: 'bot', expiresAtMs: core.clock.nowMs() })
+    const disabled = await core.customer({ disabledAtMs: 1 })
+    const { digest } = core.ports.secrets.issue()
+    const ofDisabled = {
+      secret: anUnknownSecret(),
+      token: { ...expired.token, id: 't', customerId: disabled.id },
+    }
+    core.store.tokens.set(core.ports.secrets.digestOf(ofDisabled.secret) ?? digest, ofDisabled.token)
+    for (const [reason, { secret, token }] of [
+      ['revoked', revoked],
+      ['expired', expired],
+      ['disabled', ofDisabled],
+    ] as const) {
+      await assert.rejects(authenticate(core, secret), InvalidToken)
+      const of = { customer_id: token.customerId, token_id: token.id }
+      assert.deepEqual(recorded(core), [{ ...ASKED, ...of, event: 'token.denied', reason }])
+    }
+    await assert.rejects(authenticate(core, anUnknownSecret()), InvalidToken)
+    assert.deepEqual(recorded(core), [{ ...ASKED, event: 'token.denied', reason: 'unknown' }])
+  })
+
+  it('nothing of a good token, of a text that cannot be one, or of a store that does not answer', async () => {
+    const core = memoryCore(({ loginTokens }) => ({
+      loginTokens: {
+        ...loginTokens,
+        async findByDigest(digest, waitMs) {
+          if (isAway) throw new Unavailable()
+          return loginTokens.findByDigest(digest, waitMs)
+        },
+      },
+    }))
+    let isAway = false
+    const { secret } = await core.token(await core.customer())
+    await authenticate(core, secret)
+    await assert.rejects(authenticate(core, `${secret}x`), InvalidToken)
+    isAway = true
+    await assert.rejects(authenticate(core, secret), Unavailable)
+    assert.deepEqual(recorded(core), [])
+  })
+
+  it('a good token that lacks an ability, and none that has it', async () => {
+    const core = memoryCore()
+    const { secret, token } = await core.token(await core.customer(), { abilities: ['orders:read'] })
+    const caller = await authenticate(core, secret)
+    core.authorise(caller, ['orders:read'], requester())
+    assert.deepEqual(recorded(core), [])
+    assert.throws(() => core.authorise(caller, ['orders:write'], requester()), InsufficientScope)
+    const of = { customer_id: token.customerId, token_id: token.id }
+    assert.deepEqual(recorded(core), [
+      { ...ASKED, ...of, event: 'token.denied', reason: 'insufficient_scope' },
+    ])
+  })
+})
+
+describe('A logout records', () => {
+  it('the token that it revoked, or that somebody else had ended it before', async () => {
+    const core = memoryCore()
+    const { id, email } = await core.customer()
+    const { secret, token } = await login(core, email)
+    const caller = await authenticate(core, secret)
+    const logout = () => core.logout(caller, core.patience(), requester())
+    const of = { ...ASKED, customer_id: id, token_id: token.id }
+    recorded(core)
+    await logout()
+    assert.deepEqual(recorded(core), [{ ...of, event: 'token.revoked', reason: 'logout' }])
+    await assert.rejects(logout(), InvalidToken)
+    assert.deepEqual(recorded(core), [{ ...of, event: 'token.denied', reason: 'revoked' }])
+    core.clock.advance(3_600_000)
+    await assert.rejects(logout(), InvalidToken)
+    assert.deepEqual(recorded(core), [{ ...of, event: 'token.denied', reason: 'expired' }])
+  })
+
+  it('nothing with a named token, nor where its outcome is unknown', async () => {
+    const core = memoryCore(({ loginTokens }) => ({
+      loginTokens: { ...loginTokens, revoke: () => Promise.reject(new Unavailable()) },
+    }))
+    const customer = await core.customer()
+    for (const [name, refusal] of [
+      ['bot', LoginTokenRequired],
+      ['login', Unavailable],
+    ] as const) {
+      const caller = await authenticate(core, (await core.token(customer, { name })).secret)
+      await assert.rejects(core.logout(caller, core.patience(), requester()), refusal)
+      assert.deepEqual(recorded(core), [])
+    }
+  })
+})
+
+it('A service route records whom it refuses, and nobody else', () => {
+  const core = memoryCore()
+  core.verifyServiceToken(SERVICE.secret, requester())
+  assert.deepEqual(recorded(core), [])
+  for (const [presented, reason] of [
+    [null, 'missing'],
+    ['canary', 'unknown'],
+  ] as const) {
+    assert.throws(() => core.verifyServiceToken(presented, requester()), InvalidServiceToken)
+    assert.deepEqual(recorded(core), [{ ...ASKED, event: 'service.denied', reason }])
+  }
+})
+
+describe('What operators do to a customer', () => {
+  it('is recorded, with how many tokens it revoked where it revoked any', async () => {
+    const core = memoryCore()
+    const { customers, patience } = core
+    const added = await customers.add({ email: 'ana@example.com', name: 'Ana', password: null }, patience())
+    assert.ok(added)
+    const customer_id = added.id
+    const happened = (event: string, reason: string | null = null, count = 0) => {
+      const told = recorded(core)
+      const revoked = { event: 'token.revoked', customer_id, reason, count }
+      assert.deepEqual(told, [{ event, customer_id }, ...(reason === null ? [] : [revoked])])
+    }
+    happened('customer.added')
+    const set = () => customers.setPassword(customer_id, { password: 'a password' }, patience())
+    await set()
+    happened('customer.password_set')
+    for (const name of ['a', 'b', 'c']) await core.token(added, { name })
+    await set()
+    happened('customer.password_set', 'password_set', 3)
+    await core.token(added)
+    await customers.disable(customer_id, patience())
+    happened('customer.disabled', 'disabled', 1)
+    await customers.disable(customer_id, patience())
+    happened('customer.disabled')
+    await customers.enable(customer_id, patience())
+    happened('customer.enabled')
+    await core.token(added)
+    await customers.delete(customer_id, patience())
+    happened('customer.deleted')
+  })
+
+  it('is not recorded of nobody, of an e-mail that is taken, or with an unknown outcome', async () => {
+    const core = memoryCore()
+    const { email } = await core.customer()
+    const act = async ({ customers, patience }: Core) => [
+      await customers.add({ email, name: null, password: null }, patience()),
+      await customers.setPassword('x', { password: 'a password' }, patience()),
+      await customers.disable('x', patience()),
+      await customers.enable('x', patience()),
+      await customers.delete('x', patience()),
+    ]
+    assert.deepEqual(await act(core), [null, null, null, false, false])
+    const lost = () => Promise.reject(new Unavailable())
+    const away = memoryCore(({ customers }) => ({
+      customers: {
+        ...customers,
+        add: lost,
+        setPasswordHash: lost,
+        disable: lost,
+        enable: lost,
+        delete: lost,
+      },
+    }))
+    await assert.rejects(act(away), Unavailable)
+    for (const what of ['disable', 'enable', 'delete'] as const)
+      await assert.rejects(away.customers[what]('x', away.patience()), Unavailable)
+    assert.deepEqual([recorded(core), recorded(away)], [[], []])
+  })
+})
+
+describe('Where the audit log cannot be written', () => {
+  const full: AuditLog = {
+    record() {
+      throw new Unavailable()
+    },
+  }
+
+  it('nothing that it would tell of is answered, and good tokens are', async () => {
+    const core = memoryCore(() => ({ audit: full }))
+    const customer = await core.customer()
+    const { secret } = await core.token(customer)
+    const caller = await authenticate(core, secret)
+    await assert.rejects(login(core, customer.email), Unavailable)
+    await assert.rejects(login(core, customer.email, 'wrong'), Unavailable)
+    await assert.rejects(authenticate(core, anUnknownSecret()), Unavailable)
+    await assert.rejects(core.logout(caller, core.patience()), Unavailable)
+    assert.throws(() => core.verifyServiceToken(null), Unavailable)
+    await assert.rejects(core.customers.disable(customer.id, core.patience()), Unavailable)
+  })
+
+  it('a wrong password counts as a failure all the same', async () => {
+    const outcomes: string[] = []
+    const core = memoryCore(({ throttle }) => ({
+      throttle: { ...throttle, settle: async (_, outcome) => void outcomes.push(outcome) },
+      audit: full,
+    }))
+    await assert.rejects(login(core, (await core.customer()).email, 'wrong'), Unavailable)
+    assert.deepEqual(outcomes, ['failed'])
+  })
+})
+
+it('No event tells an e-mail, a secret, a password or a digest', () => {
+  const told = Object.values(AUDIT_EVENTS).flatMap(({ tells }) => tells as readonly string[])
+  assert.deepEqual([...new Set(told)].sort(), [
+    'abilities',
+    'count',
+    'customer_id',
+    'service',
+    // Their names.
+    'service_tokens',
+    'token_id',
+    'token_name',
+  ])
+})

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Look, steadyReadiness } from '../../src/application/readiness.ts'
+import { movableClock } from '../../src/testing/movable-clock.ts'
+
+const WELL: Look = { reachable: true, current: true }
+const ILL: Look = { reachable: false, current: false }
+
+/** A database that is as it is told, and readiness in front of it. */
+function observed(first: Look) {
+  const clock = movableClock()
+  const database = { state: first, looks: 0 }
+  const readiness = steadyReadiness(async () => {
+    database.looks++
+    return database.state
+  }, clock)
+  return {
+    clock,
+    database,
+    readiness,
+    ready: async () => (await readiness.ask()).ready,
+    /** Lets time pass in the steps in which it looks by itself. */
+    async pass(ms: number) {
+      for (let left = ms; left > 0; left -= 50) {
+        clock.advance(50)
+        await new Promise(setImmediate)
+      }
+    },
+  }
+}
+
+describe('Readiness', () => {
+  test('is there with the first look that finds all well, and not before', async () => {
+    const { database, ready } = observed(ILL)
+    assert.equal(await ready(), false)
+    database.state = { reachable: true, current: false }
+    assert.equal(await ready(), false)
+    database.state = WELL
+    assert.equal(await ready(), true)
+  })
+
+  test('goes after a second of failures, and comes back after a second without one, whoever asks', async () => {
+    const { database, ready, pass, readiness } = observed(WELL)
+    assert.equal(await ready(), true)
+    for (const state of [ILL, WELL]) {
+      database.state = state
+      const { ready: before, look } = await readiness.ask()
+      assert.deepEqual([before, look], [state !== WELL, state], 'what was found is told at once')
+      await pass(600)
+      assert.equal(await ready(), state !== WELL)
+      await pass(600)
+      const { looks } = database
+      assert.equal(await ready(), state === WELL)
+      assert.ok(looks >= 4, 'it has looked by itself')
+    }
+  })
+
+  test('does not change while the database comes and goes', async () => {
+    for (const start of [WELL, ILL]) {
+      const { database, ready, pass } = observed(WELL)
+      await ready()
+      database.state = start
+      await ready()
+      await pass(1500)
+      const before = await ready()
+      for (let turn = 0; turn < 20; turn++) {
+        database.state = turn % 2 === 0 ? ILL : WELL
+        assert.equal(await ready(), before, `turn ${turn}`)
+        await pass(600)
+      }
+    }
+  })
+
+  test('looks once for all who ask at once, and no more when it is closed', async () => {
+    const { database, readiness, pass } = observed(WELL)
+    await Promise.all(Array.from({ length: 100 }, () => readiness.ask()))
+    assert.equal(database.looks, 1)
+    database.state = ILL
+    await readiness.ask()
+    readiness.close()
+    await pass(5000)
+    assert.equal(database.looks, 2)
+  })
+})

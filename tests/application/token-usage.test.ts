@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'node:test'
+import type { LogFields } from '../../src/application/ports/log.ts'
+import type { TokenUse } from '../../src/application/ports/login-tokens.ts'
+import { type GatheredTokenUsage, gatheredTokenUsage } from '../../src/application/token-usage.ts'
+import { Unavailable } from '../../src/domain/errors.ts'
+import { type MovableClock, movableClock } from '../../src/testing/movable-clock.ts'
+import { countedTimers, turn } from '../support/fakes.ts'
+
+let clock: ReturnType<typeof countedTimers<MovableClock>>
+/** Every write, with what it carried. */
+let writes: (readonly TokenUse[])[]
+/** What a write answers; may throw, and may let time pass. */
+let answer: (uses: readonly TokenUse[]) => Promise<readonly string[]>
+let warnings: (readonly [string, LogFields | undefined])[]
+let usage: GatheredTokenUsage
+
+beforeEach(() => {
+  clock = countedTimers(movableClock())
+  writes = []
+  warnings = []
+  answer = async () => []
+  const warn = (event: string, fields?: LogFields) => void warnings.push([event, fields])
+  usage = gatheredTokenUsage(
+    {
+      touch(uses) {
+        writes.push(uses)
+        return answer(uses)
+      },
+    },
+    clock,
+    { info() {}, warn, error: warn },
+  )
+})
+
+async function pass(ms: number): Promise<void> {
+  clock.advance(ms)
+  await turn()
+}
+
+const ids = () => writes.map((uses) => uses.map(({ id }) => id))
+
+describe('Token usage', () => {
+  it('writes the first uses of many tokens together, at once and with their times', async () => {
+    const beganMs = clock.nowMs()
+    usage.used('a')
+    clock.advance(1)
+    usage.used('b')
+    assert.deepEqual(writes, [])
+    await pass(19)
+    assert.deepEqual(writes, [
+      [
+        { id: 'a', atMs: beganMs },
+        { id: 'b', atMs: beganMs + 1 },
+      ],
+    ])
+  })
+
+  it('writes 10,000 uses within a minute twice at most: the first, and the last', async () => {
+    let lastMs = 0
+    for (let uses = 0; uses < 10_000; uses++) {
+      usage.used('a')
+      lastMs = clock.nowMs()
+      await pass(6)
+    }
+    await pass(60_000)
+    await pass(20)
+    assert.equal(writes.length, 2)
+    assert.deepEqual(writes[1], [{ id: 'a', atMs: lastMs }])
+    await pass(600_000)
+    assert.equal(writes.length, 2)
+  })
+
+  it('writes a token that is used all the time once a minute', async () => {
+    for (let second = 0; second < 600; second++) {
+      usage.used('a')
+      await pass(1000)
+    }
+    assert.ok(writes.length >= 9 && writes.length <= 10, `${writes.length} writes`)
+  })
+
+  it('forgets a token that was not used for a minute, and writes its next use at once', async () => {
+    usage.used('a')
+    await pass(20)
+    await pass(60_000)
+    assert.equal(writes.length, 1)
+    usage.used('a')
+    await pass(20)
+    assert.equal(writes.length, 2)
+  })
+
+  it('keeps what could not be written, tells of it once and tries again', async () => {
+    answer = () => Promise.reject(new Unavailable())
+    usage.used('a')
+    await pass(20)
+    usage.used('b')
+    await pass(4999)
+    assert.deepEqual(ids(), [['a']])
+    await pass(1)
+    await pass(20)
+    answer = async () => []
+    const latestMs = clock.nowMs()
+    usage.used('a')
+    for (let ms = 0; ms < 10_000; ms += 20) await pass(20)
+    assert.deepEqual(new Set(ids().slice(-2).flat()), new Set(['a', 'b']))
+    assert.equal(writes.flat().findLast(({ id }) => id === 'a')?.atMs, latestMs)
+    assert.deepEqual(warnings, [['token_usage.failed', { error: 'Unavailable' }]])
+    const { length } = writes
+    await pass(30_000)
+    assert.equal(writes.length, length)
+    answer = () => Promise.reject(new Unavailable())
+    usage.used('c')
+    await pass(20)
+    assert.equal(warnings.length, 2)
+  })
+
+  it('writes a use that failed even when no other follows', async () => {
+    answer = () => Promise.reject(new Unavailable())
+    const atMs = clock.nowMs()
+    usage.used('a')
+    await pass(20)
+    answer = async () => []
+    await pass(5000)
+    await pass(20)
+    assert.deepEqual(writes.slice(1), [[{ id: 'a', atMs }]])
+  })
+
+  it('writes again, and soon, what somebody else held', async () => {
+    answer = async () => ['b']
+    usage.used('a')
+    usage.used('b')
+    await pass(20)
+    answer = async () => []
+    await pass(5000)
+    await pass(20)
+    assert.deepEqual(ids(), [['a', 'b'], ['b']])
+    assert.deepEqual(warnings, [])
+  })
+
+  it('writes one batch at a time, of a thousand at most, and rests in between', async () => {
+    answer = async () => {
+      clock.advance(30)
+      return []
+    }
+    for (let count = 0; count < 2500; count++) usage.used(`${count}`)
+    await pass(20)
+    assert.deepEqual(
+      writes.map(({ length }) => length),
+      [1000],
+    )
+    await pass(269)
+    assert.equal(writes.length, 1)
+    await pass(1)
+    await pass(270)
+    assert.deepEqual(
+      writes.map(({ length }) => length),
+      [1000, 1000, 500],
+    )
+    assert.equal(new Set(ids().flat()).size, 2500)
+  })
+
+  it('has a bounded memory, and keeps the latest notes', async () => {
+    answer = () => Promise.reject(new Unavailable())
+    for (let count = 0; count < 150_000; count++) usage.used(`${count}`)
+    answer = async () => []
+    await usage.close()
+    const written = ids().flat()
+    assert.ok(written.length <= 100_000, `${written.length} kept`)
+    assert.ok(written.length >= 99_000, `${written.length} kept`)
+    assert.ok(written.includes('149999'))
+    assert.ok(!written.includes('0'))
+  })
+
+  it('makes room by what is written already', async () => {
+    usage.used('old')
+    await pass(20)
+    for (let count = 1; count < 100_000; count++) usage.used(`${count}`)
+    usage.used('one more')
+    writes = []
+    usage.used('old')
+    await usage.close()
+    assert.ok(ids().flat().includes('old'))
+    assert.ok(ids().flat().includes('one more'))
+  })
+
+  it('writes what is left when it is closed, and calls every timer off', async () => {
+    usage.used('a')
+    await pass(20)
+    usage.used('a')
+    usage.used('b')
+    const nowMs = clock.nowMs()
+    await usage.close()
+    // Any of them would keep the process.
+    assert.equal(clock.timers(), 0)
+    assert.deepEqual(writes.slice(1), [
+      [
+        { id: 'a', atMs: nowMs },
+        { id: 'b', atMs: nowMs },
+      ],
+    ])
+    usage.used('c')
+    await pass(600_000)
+    assert.equal(writes.length, 2)
+  })
+
+  it('waits, when it is closed, for a write that is under way, and loses nothing used meanwhile', async () => {
+    let end = () => {}
+    answer = () =>
+      new Promise((resolve) => {
+        end = () => resolve([])
+      })
+    usage.used('a')
+    await pass(20)
+    usage.used('a')
+    let isClosed = false
+    const closing = usage.close().then(() => {
+      isClosed = true
+    })
+    await turn()
+    assert.equal(isClosed, false)
+    answer = async () => []
+    end()
+    await closing
+    assert.deepEqual(ids(), [['a'], ['a']])
+  })
+
+  it('writes, when it is closed, what was under way and failed', async () => {
+    let fail = () => {}
+    answer = () =>
+      new Promise((_, reject) => {
+        fail = () => reject(new Unavailable())
+      })
+    usage.used('a')
+    await pass(20)
+    const closing = usage.close()
+    await turn()
+    answer = async () => []
+    fail()
+    await closing
+    assert.deepEqual(ids(), [['a'], ['a']])
+  })
+
+  it('tries what is held again when it is closed, and ends when nothing helps', async () => {
+    answer = async (uses) => (writes.length < 2 ? uses.map(({ id }) => id) : [])
+    usage.used('a')
+    const closing = usage.close()
+    await turn()
+    await pass(100)
+    await closing
+    assert.deepEqual([writes.length, warnings], [2, []])
+
+    answer = () => Promise.reject(new Unavailable())
+    const other = gatheredTokenUsage({ touch: (uses) => answer(uses) }, clock, {
+      info() {},
+      warn: (...warning) => void warnings.push([warning[0], warning[1]]),
+      error() {},
+    })
+    other.used('b')
+    const ending = other.close()
+    for (let tries = 0; tries < 3; tries++) {
+      await turn()
+      await pass(100)
+    }
+    await ending
+    assert.deepEqual(warnings.at(-1), ['token_usage.lost', { detail: '1 last uses' }])
+  })
+})

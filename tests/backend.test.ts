@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readConfiguration } from '../src/adapters/config/read-configuration.ts'
+import { memoryCustomers } from '../src/adapters/memory/customers.ts'
+import { memoryLoginTokens } from '../src/adapters/memory/login-tokens.ts'
+import { memoryStore } from '../src/adapters/memory/store.ts'
+import { pinoLog } from '../src/adapters/pino/log.ts'
+import { fine } from '../src/application/finding.ts'
+import {
+  type Backend,
+  BackendRefused,
+  type OpenBackend,
+  type Role,
+  sharedWithWorkers,
+} from '../src/backend.ts'
+import { applyMigrations, listPendingMigrations, withStore } from '../src/commands.ts'
+import { diagnose } from '../src/doctor.ts'
+import { type Service, startService } from '../src/service.ts'
+import { callAt } from '../src/testing/call.ts'
+import { movableClock } from '../src/testing/movable-clock.ts'
+import { createTestDatabase, type TestDatabase } from './support/database.ts'
+import { fakePasswords } from './support/fakes.ts'
+import { ownProgram } from './support/own-program.ts'
+import { EMAIL, HASH, PASSWORD } from './support/program-suite.ts'
+import { startProcess, UNTHROTTLED } from './support/running-process.ts'
+
+/** A database of another kind: what one process remembers. */
+function memoryBackend(): Backend & { readonly opened: Role[]; isReady: boolean; closed: number } {
+  const store = memoryStore()
+  const backend = {
+    opened: [] as Role[],
+    isReady: true,
+    closed: 0,
+    async open(role: Role): Promise<OpenBackend> {
+      backend.opened.push(role)
+      return {
+        customers: memoryCustomers(store),
+        loginTokens: memoryLoginTokens(store),
+        ready: async () => backend.isReady,
+        async close() {
+          backend.closed += 1
+        },
+      }
+    },
+    migrate: async () => ['0001_made_up'],
+    pendingMigrations: async () => ['0002_made_up'],
+  }
+  return backend
+}
+
+function configured(env: Readonly<Record<string, string>> = {}) {
+  const settings = { PORT: '0', BCRYPT_COST: '4', LOG_LEVEL: 'silent', ...env }
+  // Where nobody listens: that PostgreSQL is not asked would show.
+  const sources = { DATABASE_URL: 'postgres://127.0.0.1:1/none', ...settings }
+  return readConfiguration({ env: sources, dotEnv: null }).configuration
+}
+
+describe('a service on a database of another kind', () => {
+  const backend = memoryBackend()
+  const configuration = configured()
+  let service: Service
+  before(async () => {
+    const log = pinoLog({ level: 'silent' })
+    service = await startService({ configuration, log, backend, version: '1.0.0' })
+    const { customers, patience } = service.latchkey
+    await customers.add(
+      { email: 'ana@example.com', name: 'Ana', password: { password: PASSWORD } },
+      patience(),
+    )
+  })
+  after(() => service.stop({ delay: false }))
+
+  const logIn = async (): Promise<string> =>
+    (await callAt(service.url, '/api/login', { body: { email: 'ana@example.com', password: PASSWORD } })).body
+      .token
+  const statusOfMe = async (token: string) => (await callAt(service.url, '/api/me', { token })).status
+
+  test('keeps validations, and ends them exactly: by logout and by the next login', async () => {
+    assert.equal(service.invalidations.isCurrent(), true)
+    const first = await logIn()
+    assert.equal(await statusOfMe(first), 200)
+    const second = await logIn()
+    assert.deepEqual([await statusOfMe(first), await statusOfMe(second)], [401, 200])
+    assert.equal((await callAt(service.url, '/api/logout', { token: second })).status, 200)
+    assert.equal(await statusOfMe(second), 401)
+  })
+
+  test('counts failed logins itself where the database does not', async () => {
+    const body = { email: 'nobody@example.com', password: 'wrong horse 9' }
+    const statuses = []
+    for (let n = 0; n < 11; n++) statuses.push((await callAt(service.url, '/api/login', { body })).status)
+    assert.deepEqual(statuses, [...Array(10).fill(401), 429])
+  })
+
+  test('is ready when the database says so', async () => {
+    const ready = async () => (await callAt(service.url, '/readyz', { method: 'GET' })).status
+    assert.equal(await ready(), 200)
+    for (const [isReady, status] of [
+      [false, 503],
+      [true, 200],
+    ] as const) {
+      backend.isReady = isReady
+      while ((await ready()) !== status) await sleep(20)
+    }
+  })
+
+  test('keeps nothing for longer than a second where nobody tells it of other processes', async () => {
+    const clock = movableClock(Date.now())
+    const other = await startService({
+      configuration,
+      log: pinoLog({ level: 'silent' }),
+      backend,
+      adapters: { clock },
+      version: '1.0.0',
+    })
+    try {
+      const token = await logIn()
+      const statusOfOther = async () => (await callAt(other.url, '/api/me', { token })).status
+      assert.equal(await statusOfOther(), 200)
+      await callAt(service.url, '/api/logout', { token })
+      clock.advance(1000)
+      assert.equal(await statusOfOther(), 401)
+    } finally {
+      await other.stop({ delay: false })
+    }
+  })
+
+  test('gives its commands the same database, which is closed behind each', async () => {
+    const options = { configuration: configured({ TOKEN_CACHE_TTL: '0s' }), backend }
+    const closedBefore = backend.closed
+    const emails = await withStore(options, async ({ listCustomers }) =>
+      (await listCustomers(null, 9)).map(({ email }) => email),
+    )
+    assert.deepEqual(emails, ['ana@example.com'])
+    assert.equal(backend.opened.at(-1), 'command')
+    assert.equal(backend.closed, closedBefore + 1)
+    assert.deepEqual(await applyMigrations(options), ['0001_made_up'])
+    assert.deepEqual(await listPendingMigrations(options), ['0002_made_up'])
+  })
+
+  test('acknowledges what a command changes when no service can keep what was before', async () => {
+    const kept = { configuration: configured({ TOKEN_CACHE_TTL: '300ms' }), backend }
+    const beganMs = performance.now()
+    await withStore(kept, async ({ customers, patience }) => {
+      const found = await customers.find('ana@example.com', patience())
+      assert.ok(found)
+      await customers.disable(found.id, patience())
+    })
+    // The cache's time, and the longest that a look-up before the change may take.
+    assert.ok(performance.now() - beganMs >= 1299)
+  })
+
+  test('uses the adapters that it was given, and so do its commands', async () => {
+    const secrets = { issue: () => ({ secret: 'mine', digest: 'a'.repeat(64) }), digestOf: () => null }
+    const other = memoryBackend()
+    const log = pinoLog({ level: 'silent' })
+    const own = await startService({
+      configuration,
+      log,
+      backend: other,
+      adapters: { secrets },
+      version: '1',
+    })
+    try {
+      const { customers, patience } = own.latchkey
+      await customers.add(
+        { email: 'bea@example.com', name: null, password: { password: PASSWORD } },
+        patience(),
+      )
+      const body = { email: 'bea@example.com', password: PASSWORD }
+      assert.equal((await callAt(own.url, '/api/login', { body })).body.token, 'mine')
+    } finally {
+      await own.stop({ delay: false })
+    }
+    assert.equal(other.closed, 1)
+  })
+})
+
+describe('doctor on a database of another kind', () => {
+  const findingsOf = async (backend: Backend) =>
+    (await diagnose({ backend, adapters: { passwords: fakePasswords() } })).findings.filter(({ name }) =>
+      name.startsWith('database'),
+    )
+
+  test('tells what that finds out about itself, whatever DATABASE_URL says', async () => {
+    const found = fine('database.shelf', 'It is there.', { books: 3 })
+    assert.deepEqual(await findingsOf({ ...memoryBackend(), examine: async () => [found] }), [found])
+  })
+
+  test('tells that it has nothing to tell, or could not', async () => {
+    const [nothing] = await findingsOf(memoryBackend())
+    assert.equal(nothing?.state, 'ok')
+    const failing = async () => Promise.reject(new Error('no\nshelf'))
+    const [failed] = await findingsOf({ ...memoryBackend(), examine: failing })
+    assert.deepEqual([failed?.state, failed?.message], ['failure', 'no shelf'])
+  })
+})
+
+describe('several workers on a database of another kind', () => {
+  const open: OpenBackend = {
+    ...({} as Pick<OpenBackend, 'customers' | 'loginTokens'>),
+    ready: async () => true,
+    close: async () => {},
+  }
+  const invalidations = { subscribe() {}, isCurrent: () => true, announce: async () => {} }
+
+  test('are refused in one line where only one process can open it', () => {
+    assert.throws(() => sharedWithWorkers(open, configured({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })), {
+      name: 'BackendRefused',
+      message: 'WORKERS=2: only one process can serve from this database.',
+    })
+  })
+
+  test('are refused where one would keep what another has revoked', () => {
+    const shared = { ...open, workerEnv: { FILE: 'a' } }
+    const cached = configured({ WORKERS: '2' })
+    const isRefusal = (error: Error) =>
+      error instanceof BackendRefused && error.forOperators && /TOKEN_CACHE_TTL=0s/.test(error.message)
+    assert.throws(() => sharedWithWorkers(shared, cached), isRefusal)
+    assert.deepEqual(sharedWithWorkers({ ...shared, invalidations }, cached), { FILE: 'a' })
+    const uncached = configured({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })
+    assert.deepEqual(sharedWithWorkers(shared, uncached), { FILE: 'a' })
+  })
+
+  describe('as a program', () => {
+    let folder: Awaited<ReturnType<typeof ownProgram>>
+    let database: TestDatabase
+    before(async () => {
+      database = await createTestDatabase()
+      folder = await ownProgram(
+        'my-service.ts',
+        `import { postgresBackend, runProgram } from 'latchkey'
+
+const backend = {
+  ...postgresBackend,
+  async open(...asked: Parameters<typeof postgresBackend.open>) {
+    const { invalidations, throttle, workerEnv, ...opened } = await postgresBackend.open(...asked)
+    return process.env.SHARED === undefined ? opened : { ...opened, workerEnv }
+  },
+}
+
+await runProgram({ version: '1.0.0', backend })
+`,
+      )
+    })
+    after(async () => {
+      folder.remove()
+      await database.drop()
+    })
+    const run = (env: Readonly<Record<string, string>>) =>
+      startProcess(process.execPath, ['--import', 'tsx', 'my-service.ts'], {
+        cwd: folder.path,
+        env: {
+          PORT: '0',
+          WORKERS: '2',
+          DATABASE_URL: database.url,
+          BCRYPT_COST: '10',
+          ...UNTHROTTLED,
+          ...env,
+        },
+      })
+
+    test('end before any worker is started', async () => {
+      for (const [env, line] of [
+        [{}, /^latchkey: WORKERS=2: only one process can serve from this database\.\n$/],
+        [{ SHARED: '1' }, /^latchkey: WORKERS=2 needs TOKEN_CACHE_TTL=0s on this database, .*\n$/],
+      ] as const) {
+        const { code, stderr } = await run(env).ended
+        assert.equal(code, 1)
+        assert.match(stderr, line)
+      }
+    })
+
+    test('serve without a cache: what one of them revokes all of them refuse', async () => {
+      const service = run({ SHARED: '1', TOKEN_CACHE_TTL: '0s' })
+      try {
+        const url = (await service.until(/running at (\S+)/))[1] ?? ''
+        assert.match(service.stdout(), /"workers\.apart"/)
+        await database.sql(
+          'insert into customers (id, email, password_hash, created_at) values (gen_random_uuid(), $1, $2, now())',
+          [EMAIL, HASH],
+        )
+        const body = { email: EMAIL, password: PASSWORD }
+        const { token } = (await callAt(url, '/api/login', { body })).body
+        // A connection each, so that every worker is asked.
+        const me = async () =>
+          (await callAt(url, '/api/me', { token, headers: { Connection: 'close' } })).status
+        const asked = async () => new Set(await Promise.all(Array.from({ length: 20 }, me)))
+        assert.deepEqual(await asked(), new Set([200]))
+        assert.equal((await callAt(url, '/api/logout', { token })).status, 200)
+        assert.deepEqual(await asked(), new Set([401]))
+      } finally {
+        service.child.kill('SIGTERM')
+        await service.ended
+      }
+    })
+  })
+})

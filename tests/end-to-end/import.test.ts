@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { MADE_PROBLEMS, madeCustomers } from '../support/made-customers.ts'
+import { type RunningApp, startApp } from '../support/running-app.ts'
+import {
+  latchkeyProgram,
+  runLatchkey,
+  shellCommand,
+  startLatchkey,
+  startProcess,
+  temporaryFolder,
+} from '../support/running-process.ts'
+import { sharedCaches } from '../support/sqlite.ts'
+import { until } from '../support/until.ts'
+
+const TAIL = '04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
+const HASH = `$2y$${TAIL}`
+const PASSWORD = 'correct horse 9'
+
+let app: RunningApp
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+before(async () => {
+  folder = await temporaryFolder()
+  app = await startApp()
+})
+after(async () => {
+  await app.close()
+  folder.remove()
+})
+beforeEach(async () => {
+  await app.database.sql('delete from customers')
+})
+
+const options = () => ({ cwd: folder.path, env: { ...app.database.env } })
+const latchkey = (...args: readonly string[]) => runLatchkey(args, options())
+const login = async (email: string, password = PASSWORD) =>
+  (await app.call('/api/login', { body: { email, password } })).status
+const storedHash = async (email: string) =>
+  (await app.database.sql('select password_hash from customers where email = $1', [email]))[0]?.password_hash
+const stored = async () => (await app.database.sql('select from customers')).length
+
+function fileOf(name: string, text: string): string {
+  writeFileSync(join(folder.path, name), text)
+  return name
+}
+
+function csvOf(rows: readonly (readonly [email: string, hash: string, name?: string])[]): string {
+  return `email,password_hash,name\n${rows.map(([email, hash, name = '']) => `${email},${hash},${name}\n`).join('')}`
+}
+
+const ndjsonOf = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+
+describe('customers from elsewhere', () => {
+  test('cases 027, 028, 057 and 063: log in with the e-mail and the password that they had', async () => {
+    const rows = [
+      ["o'hara@example.com", HASH, PASSWORD],
+      ['jean@xn--mnchen-3ya.example', `$2b$${TAIL}`, PASSWORD],
+      ['ana@localhost', `$2a$${TAIL}`, PASSWORD],
+      ['ñandu@example.com', HASH, PASSWORD],
+      ['blank@example.com', '$2y$04$abcdefghijklmnopqrstuui.ptP7RN6GmuQ5A5kQERWyZLUDKJdcK', ' hunter2 '],
+      ['long@example.com', '$2y$04$abcdefghijklmnopqrstuuNt.0ah97gHY3F7JC1Z6EXmQc0bQBhIO', 'p'.repeat(100)],
+    ] as const
+    const file = fileOf('good.csv', csvOf(rows))
+    const { code, stdout, stderr } = await latchkey('customer', 'import', file)
+    assert.deepEqual([code, stderr, stdout], [0, '', 'Imported: 6, already there: 0, refused: 0.\n'])
+    for (const [email, hash, password] of rows) {
+      assert.equal(await storedHash(email), hash)
+      assert.equal(await login(email, password), 200, email)
+    }
+    assert.equal(await login('blank@example.com', 'hunter2'), 401)
+    assert.equal(await login('blank@example.com', '     '), 401)
+  })
+
+  test('cases 058, 060, 061 and 068: are refused with what is no whole hash, and nothing of it is told', async () => {
+    const kind = 'password_hash: Must be bcrypt of the version $2a$, $2b$ or $2y$.'
+    const bad = [
+      [`$2x$${TAIL}`, kind],
+      [`$2$${TAIL}`, kind],
+      ['$1$abcdefgh$Xk6GbLOSUhzAQ1ZkfVcP0.', kind],
+      ['5f4dcc3b5aa765d61d8327deb882cf99', kind],
+      ['$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$RdescudvJCsgt3ub+b4dWRWJTmaaJObG', kind],
+      ['', 'password_hash: Must not be empty.'],
+      [null, 'password_hash: Must be text.'],
+      [HASH.slice(0, 59), 'password_hash: Has 59 characters, expected 60.'],
+      [`"${HASH}"`, kind],
+      [`${HASH}\u0000junk`, 'password_hash: Has 65 characters, expected 60.'],
+      ['secret in clear', kind],
+    ] as const
+    const padded = [`${HASH} `, `${HASH}\r`, ` ${HASH}`, HASH.padEnd(64)]
+    const rows = [...bad.map(([hash]) => hash), ...padded].map((password_hash, at) => ({
+      email: `customer-${at}@example.com`,
+      password_hash,
+    }))
+    const { code, stdout, stderr } = await latchkey(
+      'customer',
+      'import',
+      fileOf('bad.ndjson', ndjsonOf(rows)),
+    )
+    assert.deepEqual(
+      [code, stdout],
+      [1, `Imported: ${padded.length}, already there: 0, refused: ${bad.length}.\n`],
+    )
+    const lines = bad.map(([, problem], at) => `latchkey: line ${at + 1}: ${problem}\n`)
+    assert.equal(stderr, `${lines.join('')}latchkey: Rows were refused: ${bad.length}.\n`)
+    for (const at of padded.keys()) {
+      const email = `customer-${bad.length + at}@example.com`
+      assert.equal(await storedHash(email), HASH)
+      assert.equal(await login(email), 200)
+    }
+  })
+
+  test('case 066: keep a hash of less work until they log in', { skip: sharedCaches }, async (t) => {
+    const dear = await startApp({ database: app.database, env: { BCRYPT_COST: '11' } })
+    t.after(() => dear.close())
+    const hash = '$2y$10$abcdefghijklmnopqrstuuG9vgRxibBkoVPvz73E3.IaYK../N/AO'
+    await latchkey('customer', 'import', fileOf('cheap.csv', csvOf([['cheap@example.com', hash]])))
+    assert.equal(await storedHash('cheap@example.com'), hash)
+    const body = { email: 'cheap@example.com', password: PASSWORD }
+    for (const _ of [1, 2]) {
+      assert.equal((await dear.call('/api/login', { body })).status, 200)
+      assert.match((await storedHash('cheap@example.com')) ?? '', /^\$2b\$11\$/)
+    }
+  })
+
+  test('case 078: are one customer by the e-mail in any case, to a file, a command and a race of both', async () => {
+    const file = fileOf(
+      'two.csv',
+      csvOf([
+        ['ana@example.com', HASH],
+        ['Ana@example.com', `$2b$${TAIL}`],
+      ]),
+    )
+    const add = (email: string) =>
+      runLatchkey(['customer', 'add', email, '--hash-stdin'], { ...options(), input: HASH })
+    const first = await latchkey('customer', 'import', file)
+    assert.deepEqual([first.code, first.stdout], [1, 'Imported: 1, already there: 0, refused: 1.\n'])
+    assert.match(first.stderr, /^latchkey: line 3: email: Is the one of line 2\.$/m)
+    assert.equal(await storedHash('ana@example.com'), HASH)
+    const second = await add('ANA@EXAMPLE.COM')
+    assert.deepEqual(
+      [second.code, second.stderr],
+      [1, 'latchkey: A customer ANA@EXAMPLE.COM exists already.\n'],
+    )
+
+    await app.database.sql('delete from customers')
+    const [imported, added] = await Promise.all([
+      latchkey('customer', 'import', file),
+      add('ANA@EXAMPLE.COM'),
+    ])
+    assert.equal(await stored(), 1)
+    assert.equal(
+      imported.stdout,
+      `Imported: ${added.code}, already there: ${1 - (added.code ?? 0)}, refused: 1.\n`,
+    )
+    if (added.code !== 0) assert.match(added.stderr, /exists already\.\n$/)
+  })
+
+  test('case 082: of a file of another system go in whole, and a second run changes nothing', async () => {
+    const file = fileOf(
+      'export.csv',
+      [
+        'email,notes,password_hash,name',
+        `ana@example.com,,${HASH},"Ruiz, Ana"`,
+        `bea@example.com,"first`,
+        `second line",${HASH},Bea`,
+        'one field',
+        `cleo@example.com,,${HASH},Cleo`,
+        '',
+        '',
+      ].join('\r\n'),
+    )
+    const first = await latchkey('customer', 'import', file)
+    assert.deepEqual([first.code, first.stdout], [1, 'Imported: 3, already there: 0, refused: 1.\n'])
+    assert.match(first.stderr, /^latchkey: line 5: Has 1 field, expected 4\.$/m)
+    await runLatchkey(['customer', 'password', 'bea@example.com', '--hash-stdin'], {
+      ...options(),
+      input: `$2b$${TAIL}`,
+    })
+    const before = await app.database.sql('select * from customers order by id')
+    const second = await latchkey('customer', 'import', file)
+    assert.deepEqual([second.code, second.stdout], [1, 'Imported: 0, already there: 3, refused: 1.\n'])
+    assert.deepEqual(await app.database.sql('select * from customers order by id'), before)
+    assert.equal(await storedHash('bea@example.com'), `$2b$${TAIL}`)
+  })
+
+  test('case 036: go in once when a file is imported twice at the same time', async () => {
+    const made = [...madeCustomers({ good: 3000, bad: 0 })].join('')
+    const [header = '', ...rows] = made.trim().split('\n')
+    fileOf('up.csv', made)
+    fileOf('down.csv', [header, ...rows.reverse()].join('\n'))
+    const both = await Promise.all(['up.csv', 'down.csv'].map((file) => latchkey('customer', 'import', file)))
+    const counts = both.map(({ code, stdout, stderr }) => {
+      assert.deepEqual([code, stderr], [0, ''])
+      return (
+        /^Imported: (\d+), already there: (\d+), refused: 0\.\n$/.exec(stdout)?.slice(1).map(Number) ?? []
+      )
+    })
+    assert.equal((counts[0]?.[0] ?? 0) + (counts[1]?.[0] ?? 0), 3000)
+    assert.ok(counts.every(([added = 0, there = 0]) => added + there === 3000))
+    assert.equal(await stored(), 3000)
+  })
+
+  test('are thousands: each bad row is reported once, and a second run and a dry one change nothing', async (t) => {
+    const made = { good: 4950, bad: 50 }
+    const file = fileOf('many.csv', [...madeCustomers(made)].join(''))
+    const import_ = (...more: string[]) => latchkey('customer', 'import', file, ...more)
+    const dry = await import_('--dry-run')
+    assert.deepEqual(
+      [dry.code, dry.stdout],
+      [1, 'Not changed anything. New: 4950, already there: 0, refused: 50.\n'],
+    )
+    assert.equal(await stored(), 0)
+    const first = await import_()
+    assert.deepEqual([first.code, first.stdout], [1, 'Imported: 4950, already there: 0, refused: 50.\n'])
+    assert.equal(first.stderr, dry.stderr)
+    assert.equal(await stored(), 4950)
+    const lines = first.stderr.split('\n').filter((line) => line.includes(': line '))
+    assert.deepEqual(
+      lines.map((line) => line.replace(/^latchkey: line \d+: /, '')),
+      Array.from({ length: 50 }, (_, at) => MADE_PROBLEMS[at % MADE_PROBLEMS.length]),
+    )
+    assert.equal(new Set(lines.map((line) => /line (\d+)/.exec(line)?.[1])).size, 50)
+    const second = await import_()
+    assert.deepEqual([second.code, second.stdout], [1, 'Imported: 0, already there: 4950, refused: 50.\n'])
+    assert.equal(await stored(), 4950)
+    t.diagnostic(`5,000 rows: ${Math.round(first.ms)} ms`)
+  })
+
+  test('stay in as whole batches when Ctrl-C ends the import, which a second run completes', async (t) => {
+    const made = [...madeCustomers({ good: 1200, bad: 0 })].join('')
+    const running = startLatchkey(['customer', 'import', '-', '--format', 'csv'], {
+      ...options(),
+      input: null,
+    })
+    t.after(() => running.child.kill('SIGKILL'))
+    running.child.stdin?.write(made)
+    await until(async () => (await stored()) >= 1000)
+    running.child.kill('SIGINT')
+    assert.deepEqual(
+      await running.ended.then(({ code, signal, stdout, stderr }) => ({ code, signal, stdout, stderr })),
+      {
+        code: 1,
+        signal: null,
+        stdout: 'Imported: 1000, already there: 0, refused: 0.\n',
+        stderr: 'latchkey: Interrupted; what was imported stays. Run it again for the rest.\n',
+      },
+    )
+    assert.equal(await stored(), 1000)
+    const again = await latchkey('customer', 'import', fileOf('made.csv', made))
+    assert.deepEqual([again.code, again.stdout], [0, 'Imported: 200, already there: 1000, refused: 0.\n'])
+  })
+
+  const terminal = 'script'
+  const about = spawnSync(terminal, ['--version'], { encoding: 'utf8' }).stdout ?? ''
+  test('are shown on a terminal while they go in', {
+    skip: about.includes('util-linux') ? false : 'script of util-linux, which makes a terminal, is not here',
+  }, async () => {
+    fileOf('shown.csv', [...madeCustomers({ good: 20_000, bad: 2 })].join(''))
+    const command = shellCommand('customer', 'import', 'shown.csv')
+    const args = ['--quiet', '--return', '--command', command, '/dev/null']
+    const { code, stdout } = await startProcess(terminal, args, {
+      ...options(),
+      env: { ...latchkeyProgram.env, ...options().env },
+    }).ended
+    const shares = [...stdout.matchAll(/Importing {2}█*░* +(\d+) % {2}\d+ rows/g)].map(([, share]) =>
+      Number(share),
+    )
+    assert.ok(shares.length > 1, stdout)
+    assert.ok((shares.at(-1) ?? 0) > 0)
+    assert.deepEqual(
+      shares,
+      [...shares].sort((a, b) => a - b),
+    )
+    // A line of its own is never behind a bar that still stands there.
+    for (const line of stdout.matchAll(/(.{0,4})(?:latchkey: |Imported: )/g))
+      assert.match(line[1] ?? '', /\[K$|^$/)
+    assert.match(stdout, /Imported: 20000, already there: 0, refused: 2\.\r\n/)
+    assert.equal(code, 1)
+  })
+})
+
+describe('a password that everybody guesses first', () => {
+  const add = (email: string, env: Record<string, string> = {}) =>
+    runLatchkey(['customer', 'add', email, '--password-stdin'], {
+      cwd: folder.path,
+      env: { ...options().env, BCRYPT_COST: '10', ...env },
+      input: 'PassWord1\n',
+    })
+
+  test('is refused in any case of its letters, unless they are accepted', async () => {
+    const { code, stdout, stderr } = await add('ana@example.com')
+    assert.deepEqual(
+      [code, stdout, stderr],
+      [1, '', 'latchkey: password: Is among the passwords that are guessed first.\n'],
+    )
+    assert.equal((await add('ana@example.com', { COMMON_PASSWORDS: 'accepted' })).code, 0)
+    assert.equal(await stored(), 1)
+  })
+})

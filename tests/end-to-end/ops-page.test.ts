@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertQuiet, type Browser, chromiumHere, openBrowser } from '../support/chromium.ts'
+import { type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
+
+const checks = readFileSync(join(import.meta.dirname, '../support/in-page.js'), 'utf8')
+const program = chromiumHere()
+const skip = program === null && 'no Chromium on this machine, so no page was looked at'
+const inPage = (page: Page, call: string) => page.evaluate(`${checks}\n${call}`)
+
+describe('the operator’s page in a browser', { skip }, () => {
+  let app: RunningApp
+  let browser: Browser
+  before(async () => {
+    app = await startApp({ env: { OPS: 'on' }, samplingTimes: { everyMs: 100, keep: 180 } })
+    browser = await openBrowser(program as string)
+  })
+  after(async () => {
+    await browser?.close()
+    await app?.close()
+  })
+
+  async function opened(options: Parameters<Browser['open']>[1] = {}) {
+    const open = await browser.open(`${app.url}/ops`, options)
+    await open.page.fill('#token', SERVICE_SECRET)
+    await open.page.click('#opening button')
+    await open.page.waitForSelector('#opened:not([hidden])')
+    return open
+  }
+
+  async function bot(customerId: string, name: string): Promise<string> {
+    const { latchkey } = app.service
+    const made = await latchkey.tokens.create(
+      { customerId, name, abilities: ['orders:read'], expiresAtMs: null },
+      latchkey.patience(),
+    )
+    assert.ok(made)
+    return made.secret
+  }
+
+  const statusOf = async (token: string) => (await app.call('/api/me', { token })).status
+
+  test('opens with a service token, sees a login counted and revokes a token, by the keyboard alone', async () => {
+    const { id, email } = await app.addCustomer()
+    const secrets = [await bot(id, 'importer'), await bot(id, 'mobile')]
+    const { page, observed } = await browser.open(`${app.url}/ops`)
+    const { keyboard } = page
+    /** Goes on from where the focus is to what has this name. */
+    async function tabTo(name: string): Promise<void> {
+      for (let presses = 0; presses < 40; presses++) {
+        await keyboard.press('Tab')
+        if ((await inPage(page, 'nameOfFocused()')) === name) return
+      }
+      assert.fail(`The keyboard does not reach ${name}.`)
+    }
+
+    await tabTo('Service token')
+    await keyboard.type('wrong')
+    await keyboard.press('Enter')
+    await page.waitForSelector('#refused:text-is("A valid service token is required.")')
+    await page.fill('#token', '')
+    await keyboard.type(SERVICE_SECRET)
+    await keyboard.press('Enter')
+    await page.waitForSelector('#state:text-is("Live")')
+    assert.equal(await page.inputValue('#token'), '')
+
+    const secret = await app.login(email)
+    // A sample is shown until the next: somebody logs in until that is seen.
+    const other = await app.addCustomer()
+    const logins = () => page.textContent('#chart-logins ~ .headline strong')
+    for (const deadline = Date.now() + 30_000; /^(0 |–)/.test((await logins()) ?? ''); ) {
+      assert.ok(Date.now() < deadline, 'no login is counted')
+      await app.login(other.email)
+    }
+    assert.equal(await statusOf(secret), 200)
+
+    await tabTo('Moment')
+    await keyboard.press('Home')
+    assert.match((await page.textContent('#moment')) ?? '', /\d\d:\d\d:\d\d/)
+    await keyboard.press('End')
+    assert.equal(await page.textContent('#moment'), 'now')
+
+    await tabTo('E-mail')
+    await keyboard.type(email)
+    await keyboard.press('Enter')
+    await page.waitForSelector('table')
+    const importer = (await page.textContent('tr:has-text("importer") .id')) ?? ''
+    await tabTo(`Revoke importer, ${importer}`)
+    await keyboard.press('Enter')
+    await page.waitForSelector('#question:text-is("Revoke the token “importer”?")')
+    assert.equal(await inPage(page, 'nameOfFocused()'), 'Keep')
+    await keyboard.press('Escape')
+    assert.equal(await inPage(page, 'nameOfFocused()'), `Revoke importer, ${importer}`)
+    assert.deepEqual(await Promise.all(secrets.map(statusOf)), [200, 200])
+    await keyboard.press('Enter')
+    await tabTo('Revoke')
+    await keyboard.press('Enter')
+    await page.waitForSelector('#told:text-is("1 token is revoked, on every instance.")')
+    assert.deepEqual(await Promise.all([secret, ...secrets].map(statusOf)), [200, 401, 200])
+    assert.equal(await page.textContent('tr:has-text("importer") .chip'), 'revoked')
+
+    await tabTo('Revoke all')
+    await keyboard.press('Enter')
+    await tabTo('Revoke')
+    await keyboard.press('Enter')
+    await page.waitForSelector('#told:text-is("2 tokens are revoked, on every instance.")')
+    assert.deepEqual(await Promise.all([secret, ...secrets].map(statusOf)), [401, 401, 401])
+    assert.ok(await page.isDisabled('button:text-is("Revoke all")'))
+
+    assertQuiet(observed, [401])
+    await page.close()
+  })
+
+  test('keeps no token: closed or loaded anew it shows nothing', async () => {
+    const { email } = await app.addCustomer()
+    const { page, observed } = await opened()
+    assert.deepEqual(await inPage(page, 'kept()'), [0, 0, ''])
+    await page.fill('#email', email)
+    await page.click('#search button')
+    await page.waitForSelector('#who')
+    await page.click('#close')
+    await page.waitForSelector('#opening:not([hidden])')
+    assert.equal(await page.locator('#who').count(), 0)
+    assert.equal(await page.inputValue('#email'), '')
+    await page.reload()
+    await page.waitForSelector('#opening:not([hidden])')
+    assert.ok(await page.isHidden('#opened'))
+    assertQuiet(observed)
+    await page.close()
+  })
+
+  test('takes names as text, and goes on when the service does not answer for a while', async () => {
+    const { id, email } = await app.addCustomer()
+    await bot(id, '<img src=x onerror="globalThis.ran = true">')
+    const { page, observed } = await opened()
+    await page.fill('#email', email)
+    await page.click('#search button')
+    await page.waitForSelector('table')
+    assert.equal(await inPage(page, 'document.querySelectorAll("td img").length'), 0)
+    await page.route('**/ops/live', (route) => route.abort())
+    await page.waitForSelector('#state:text-is("No answer: trying again")')
+    await page.unroute('**/ops/live')
+    await page.waitForSelector('#state:text-is("Live")')
+    observed.errors.splice(0)
+    assertQuiet(observed)
+    await page.close()
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`can be read and used by everybody where ${colorScheme} is wished for`, async () => {
+      const { email } = await app.addCustomer()
+      await app.login(email)
+      const { page, observed } = await opened({ colorScheme })
+      await page.fill('#email', email)
+      await page.click('#search button')
+      await page.waitForSelector('table')
+      assert.deepEqual(await inPage(page, 'faultsOfAccess()'), { unnamed: 0, silent: 0, twice: [], dead: 0 })
+      for (const selector of [
+        'h1',
+        '.quiet',
+        'dt',
+        'dd',
+        '.chip',
+        '.id',
+        '.state',
+        'button',
+        '.danger',
+        'th',
+      ]) {
+        const contrast = Number(await inPage(page, `contrastOf('${selector}')`))
+        assert.ok(contrast >= 4.5, `${selector}: ${contrast}`)
+      }
+      // WCAG 2.2, 1.4.11: lines and swatches need less than texts.
+      for (const color of ['blue', 'green', 'amber', 'red', 'grey']) {
+        const contrast = Number(await inPage(page, `contrastOf('.swatch.${color}')`))
+        assert.ok(contrast >= 3, `${color}: ${contrast}`)
+      }
+      assertQuiet(observed)
+      await page.close()
+    })
+  }
+
+  test('fits a phone', async () => {
+    const { email } = await app.addCustomer()
+    await app.login(email)
+    const { page, observed } = await opened({ width: 360, height: 740 })
+    await page.fill('#email', email)
+    await page.click('#search button')
+    await page.waitForSelector('table')
+    assert.equal(await inPage(page, 'document.documentElement.scrollWidth'), 360)
+    assertQuiet(observed)
+    await page.close()
+  })
+})

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
+import { postgresAlone } from '../support/sqlite.ts'
+
+const FOR_EVER_MS = 30_000
+const NAME = '0003_login_attempts'
+
+describe('/readyz', () => {
+  let app: RunningApp
+  before(async () => {
+    app = await startApp()
+  })
+  after(() => app.close())
+
+  const ask = (token: string | null = SERVICE_SECRET) => app.call('/readyz', { method: 'GET', token })
+  type Answer = Awaited<ReturnType<typeof ask>>
+  async function until(holds: (answer: Answer) => boolean) {
+    const endMs = performance.now() + FOR_EVER_MS
+    for (;;) {
+      const answer = await ask()
+      if (holds(answer)) return answer
+      assert.ok(performance.now() < endMs, 'it never comes')
+      await sleep(50)
+    }
+  }
+
+  test('tells what was looked at to those with a service token', async () => {
+    // A machine that stands still for a while suspends the lease, and is told so, until the next round trip.
+    const { status, body } = await until(({ body }) => body.checks.invalidations === 'ok')
+    assert.equal(status, 200)
+    assert.deepEqual(body, {
+      success: true,
+      checks: { database: 'ok', migrations: 'ok', invalidations: 'ok', draining: 'no' },
+    })
+  })
+
+  test('tells others the bare state, and the audit log of a wrong token', async () => {
+    const denials = () => app.auditLines.filter((line) => line.includes('service.denied')).length
+    assert.deepEqual((await ask(null)).body, { success: true })
+    assert.equal(denials(), 0)
+    const { status, body } = await ask(`${SERVICE_SECRET}x`)
+    assert.deepEqual([status, body], [200, { success: true }])
+    assert.equal(denials(), 1)
+  })
+
+  test('says no with the cause while a migration is missing, after a second of it', {
+    skip: postgresAlone,
+  }, async () => {
+    const table = 'latchkey_migrations'
+    await app.database.sql(`update ${table} set name = 'x' where name = $1`, [NAME])
+    const { status, body } = await ask()
+    assert.deepEqual([status, body.checks.migrations], [200, 'pending'], 'it might be back in a moment')
+    const no = await until(({ status }) => status === 503)
+    assert.deepEqual(
+      [no.body.reason, no.body.checks.migrations, no.headers.get('retry-after')],
+      ['unavailable', 'pending', '1'],
+    )
+    const bare = await ask(null)
+    assert.deepEqual([bare.status, bare.body.checks], [503, undefined])
+    await app.database.sql(`update ${table} set name = $1 where name = 'x'`, [NAME])
+    assert.equal((await until(({ status }) => status === 200)).body.checks.migrations, 'ok')
+  })
+})

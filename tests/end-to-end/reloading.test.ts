@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { callAt } from '../../src/testing/call.ts'
+import { programSuite } from '../support/program-suite.ts'
+import {
+  latchkeyProgram,
+  type RunningProcess,
+  shellCommand,
+  startProcess,
+} from '../support/running-process.ts'
+import { onSqlite } from '../support/sqlite.ts'
+
+const hasScript = spawnSync('script', ['--version']).status === 0
+
+const [OLD, NEW] = ['old', 'new'].map((name) => `secret-of-the-${name}-service-token-012345`) as [
+  string,
+  string,
+]
+
+const suite = programSuite()
+const path = (name: string) => join(suite.folder(), name)
+const write = (...pairs: readonly string[]) => writeFileSync(path('tokens'), `${pairs.join('\n')}\n`)
+
+/** On a connection of its own, so that any of the workers may get it. */
+const status = async (url: string, token: string) =>
+  (await callAt(url, '/api/status', { method: 'GET', token, headers: { Connection: 'close' } })).status
+
+const statuses = async (url: string, token: string) => {
+  const answers = await Promise.all(Array.from({ length: 30 }, () => status(url, token)))
+  return [...new Set(answers)]
+}
+
+/** Sends SIGHUP and waits until the log answers it. */
+async function reload(service: RunningProcess, event: string): Promise<string> {
+  const before = service.stdout().length
+  service.child.kill('SIGHUP')
+  const told = new RegExp(`^[^]{${before},}?("event":"${event}"[^\\n]*)\\n`)
+  await service.until(told)
+  return service.stdout().slice(before)
+}
+
+/** Asks without a pause with the tokens that `valid` names at the time; resolves with every answer but 200. */
+function stream(url: string, valid: () => readonly string[]) {
+  let isOver = false
+  let asked = 0
+  const refused: number[] = []
+  const asking = Array.from({ length: 8 }, async () => {
+    while (!isOver) {
+      for (const token of valid()) {
+        asked++
+        const answer = await status(url, token)
+        if (answer !== 200) refused.push(answer)
+      }
+    }
+  })
+  return {
+    asked: () => asked,
+    async end() {
+      isOver = true
+      await Promise.all(asking)
+      return refused
+    },
+  }
+}
+
+for (const [title, workers] of [
+  ['a service', '1'],
+  ['a service of three workers', '3'],
+] as const) {
+  describe(`${title} that gets SIGHUP`, () => {
+    afterEach(() => rmSync(path('.env'), { force: true }))
+    const start = (env: Record<string, string> = {}) =>
+      suite.start({
+        WORKERS: workers,
+        // Workers on SQLite tell each other of nothing.
+        ...(onSqlite && workers !== '1' ? { TOKEN_CACHE_TTL: '0s' } : {}),
+        SERVICE_TOKENS_FILE: path('tokens'),
+        ...env,
+      })
+
+    test('exchanges its service tokens and refuses none that is valid meanwhile', async (t) => {
+      write(`monitor=${OLD}`)
+      const { service, url } = await start()
+      let valid = [OLD]
+      const requests = stream(url, () => valid)
+      t.after(() => requests.end())
+      while (requests.asked() < 100) await sleep(5)
+      write(`monitor=${OLD}`, `monitor-2=${NEW}`)
+      const lines = await reload(service, 'settings.reloaded')
+      assert.match(lines, /"service_tokens":\["monitor","monitor-2"\],"event":"service\.tokens_set"/)
+      valid = [OLD, NEW]
+      assert.deepEqual([await statuses(url, OLD), await statuses(url, NEW)], [[200], [200]])
+      valid = [NEW]
+      // Whoever began with the old one has ended.
+      const before = requests.asked()
+      while (requests.asked() < before + 50) await sleep(5)
+      write(`monitor-2=${NEW}`)
+      await reload(service, 'settings.reloaded')
+      assert.deepEqual([await statuses(url, OLD), await statuses(url, NEW)], [[401], [200]])
+      assert.deepEqual(await requests.end(), [])
+      assert.doesNotMatch(service.stdout() + service.stderr(), /secret-of-the/)
+      t.diagnostic(`${requests.asked()} requests`)
+    })
+
+    if (workers === '1')
+      test('keeps everything where anything is wrong, and tells it in one line', async () => {
+        write(`monitor=${OLD}`)
+        const { service, url } = await start()
+        write('monitor=short', `other=${NEW}`)
+        writeFileSync(path('.env'), 'LOG_LEVEL=silent\n')
+        const lines = await reload(service, 'settings.refused')
+        assert.match(
+          lines,
+          /^{"level":"error",[^\n]*SERVICE_TOKENS_FILE: The secret of \\"monitor\\" must have[^\n]*\n$/,
+        )
+        assert.deepEqual([await statuses(url, OLD), await statuses(url, NEW)], [[200], [401]])
+        rmSync(path('tokens'))
+        assert.match(await reload(service, 'settings.refused'), /Names a file that does not exist/)
+        assert.equal(await status(url, OLD), 200)
+        write(`other=${NEW}`)
+        rmSync(path('.env'))
+        await reload(service, 'settings.reloaded')
+        assert.deepEqual([await statuses(url, OLD), await statuses(url, NEW)], [[401], [200]])
+      })
+
+    if (workers !== '1')
+      test('takes the level of its log from .env', async () => {
+        write(`monitor=${OLD}`)
+        const { service, url } = await start()
+        const told = () => service.stdout().match(/"event":"request"/g)?.length ?? 0
+        const tellsOf = async (count: number) => {
+          for (const endMs = performance.now() + 30_000; told() < count && performance.now() < endMs; )
+            await sleep(20)
+          assert.equal(told(), count)
+        }
+        await statuses(url, NEW)
+        await tellsOf(30)
+        writeFileSync(path('.env'), 'LOG_LEVEL=warn\n')
+        await reload(service, 'service.tokens_set')
+        await statuses(url, NEW)
+        writeFileSync(path('.env'), 'LOG_LEVEL=info\n')
+        await reload(service, 'settings.reloaded')
+        await statuses(url, NEW)
+        await tellsOf(60)
+      })
+  })
+}
+
+test('a service whose terminal is closed ends in order', {
+  skip: hasScript ? false : 'script, which makes terminals, is not on this machine',
+}, async () => {
+  const terminal = startProcess(
+    'script',
+    ['--quiet', '--command', `echo "process $$"; exec ${shellCommand()}`, path('typescript')],
+    {
+      cwd: suite.folder(),
+      env: { ...latchkeyProgram.env, ...suite.database().env, PORT: '0' },
+      input: null,
+    },
+  )
+  const pid = Number((await terminal.until(/process (\d+)/))[1])
+  await terminal.until(/running at/)
+  terminal.child.kill('SIGKILL')
+  const isThere = () => {
+    try {
+      return process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  }
+  for (const endMs = performance.now() + 30_000; isThere() && performance.now() < endMs; ) await sleep(20)
+  const stayed = isThere()
+  if (stayed) process.kill(pid, 'SIGKILL')
+  assert.equal(stayed, false)
+  // It said goodbye to its database.
+  if (onSqlite) return
+  const left = await suite
+    .database()
+    .sql(
+      "select from pg_stat_activity where datname = current_database() and application_name like 'latchkey%'",
+    )
+  assert.deepEqual(left, [])
+})

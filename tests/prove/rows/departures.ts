@@ -1,0 +1,178 @@
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type BcryptWork, watchBcrypt } from '../../support/bcrypt-work.ts'
+import { PASSWORD, type RunningApp } from '../../support/running-app.ts'
+import { withApp } from '../app.ts'
+import { addCrowd, loginOf, UNLIMITED } from '../crowd.ts'
+import type { Mutant, Row, Trial } from '../row.ts'
+import { shown, shownTimes } from '../scene.ts'
+
+const COST = 10
+const ABANDONED = 200
+/** Of about 80 that find a place: what may begin before the service has seen the last connection closed. */
+const STRAGGLERS = 20
+/** What the service needs until all that find a place wait for a thread; a few are hashed meanwhile. */
+const QUEUED_MS = 200
+const OFFSETS = 20
+const STAYING = 6
+/** Of what was being hashed, and of the stragglers. */
+const IDLE_MS = 1000
+/** For what is not there a moment later. */
+const SETTLED_MS = 50
+
+const mutants: readonly Mutant[] = [
+  {
+    name: 'what waits is hashed, whoever went away',
+    file: 'src/adapters/bcrypt/threads.ts',
+    find: "signal?.addEventListener('abort', giveUp)",
+    replace: '',
+    and: { find: 'if (signal?.aborted) throw signal.reason', replace: '' },
+  },
+  {
+    name: 'nobody is told that a client went away',
+    file: 'src/adapters/http/connections.ts',
+    find: 'exchange.cancel(CLIENT_GONE)',
+    replace: '',
+  },
+]
+
+/** Clients that do not wait for what they have asked. */
+export const departureRows: readonly Row[] = [
+  {
+    id: 'I5',
+    promise: `${ABANDONED} logins abandoned after sending: only what was being hashed already is`,
+    sizes: { ci: 3, release: 30, mutant: 1 },
+    mutants,
+    async run(trial) {
+      const env = { BCRYPT_COST: `${COST}`, HASHING_CONCURRENCY: '2', ...UNLIMITED }
+      await withApp(trial, { env }, async (app) => {
+        const emails = await addCrowd(app, ABANDONED, COST)
+        const work = watchBcrypt()
+        const idleMs: number[] = []
+        let most = 0
+        for (let round = 0; round < trial.size; round++) {
+          const before = work.count()
+          const sockets = await Promise.all(emails.map((email) => send(app, requestOf(email))))
+          await until(() => work.count() >= before + 2)
+          await sleep(QUEUED_MS)
+          const begun = work.count() - before
+          for (const socket of sockets) socket.destroy()
+          const ms = await untilIdle()
+          idleMs.push(ms)
+          if (trial.judgesTimes)
+            trial.expect(ms <= IDLE_MS, () => `the processor is idle after ${Math.round(ms)} ms`)
+          const done = work.count() - before
+          most = Math.max(most, done - begun)
+          trial.expect(
+            done - begun <= STRAGGLERS,
+            () => `${done} were hashed, ${begun} before the clients went away`,
+          )
+        }
+        work.stop()
+        const answer = await loginOf(app, emails[0] ?? '')
+        trial.expect(answer.status === 200, () => `afterwards: ${shown(answer)}`)
+        trial.note(`at most ${most} began while the news of the closing was on its way`)
+        trial.note(`the processor is idle again: ${shownTimes(idleMs)}`)
+      })
+    },
+  },
+  {
+    id: 'B12',
+    promise: `a client gone at ${OFFSETS} offsets of a login, or in the queue: nothing is hashed`,
+    sizes: { ci: 2, release: 50, mutant: 1 },
+    mutants,
+    async run(trial) {
+      const env = { BCRYPT_COST: `${COST}`, HASHING_CONCURRENCY: '1', ...UNLIMITED }
+      await withApp(trial, { env }, async (app) => {
+        const emails = await addCrowd(app, OFFSETS + STAYING, COST)
+        const work = watchBcrypt()
+        for (let round = 0; round < trial.size; round++) {
+          await breakOff(trial, app, work, emails.slice(STAYING))
+          await leaveTheQueue(trial, app, work, emails.slice(STAYING), emails.slice(0, STAYING))
+        }
+        work.stop()
+      })
+    },
+  },
+]
+
+async function breakOff(
+  trial: Trial,
+  app: RunningApp,
+  work: BcryptWork,
+  emails: readonly string[],
+): Promise<void> {
+  for (const [index, email] of emails.entries()) {
+    const request = requestOf(email)
+    const before = work.count()
+    const bytes = Math.ceil((request.length * (index + 1)) / (emails.length + 1))
+    const socket = await send(app, request.slice(0, bytes))
+    await sleep(5)
+    socket.destroy()
+    await sleep(SETTLED_MS)
+    const done = work.count() - before
+    trial.expect(done === 0, () => `${done} hashed after ${bytes} of ${request.length} bytes`)
+  }
+}
+
+async function leaveTheQueue(
+  trial: Trial,
+  app: RunningApp,
+  work: BcryptWork,
+  leaving: readonly string[],
+  staying: readonly string[],
+): Promise<void> {
+  const before = work.count()
+  const logins = Promise.all(staying.map((email) => loginOf(app, email)))
+  await until(() => work.count() > before)
+  const sockets = await Promise.all(leaving.map((email) => send(app, requestOf(email))))
+  await sleep(SETTLED_MS)
+  for (const socket of sockets) socket.destroy()
+  for (const answer of await logins)
+    trial.expect(answer.status === 200, () => `who stayed is answered ${shown(answer)}`)
+  await sleep(SETTLED_MS)
+  const done = work.count() - before
+  trial.expect(done === staying.length, () => `${done} hashed for ${staying.length} who stayed`)
+}
+
+/** Two thirds of the body are blanks: what is there of it may be whole JSON already. */
+function requestOf(email: string): string {
+  const json = JSON.stringify({ email, password: PASSWORD })
+  const body = json + ' '.repeat(2 * json.length)
+  return [
+    'POST /api/login HTTP/1.1',
+    'Host: a',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    '',
+    body,
+  ].join('\r\n')
+}
+
+/** Resolves once the text was handed to the system. */
+function send({ port }: RunningApp, text: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('error', reject)
+    socket.resume()
+    socket.write(text, () => resolve(socket))
+  })
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (const endMs = performance.now() + 10_000; !holds(); await sleep(1))
+    if (performance.now() > endMs) throw new Error('It never comes.')
+}
+
+/** Milliseconds until this process needs less than a tenth of a processor. */
+async function untilIdle(): Promise<number> {
+  const beganMs = performance.now()
+  for (;;) {
+    const fromMs = performance.now()
+    const from = process.cpuUsage()
+    await sleep(100)
+    const { user, system } = process.cpuUsage(from)
+    if ((user + system) / 1000 < 10) return fromMs - beganMs
+    if (fromMs - beganMs > 30_000) throw new Error('It is never idle.')
+  }
+}

@@ -1,0 +1,301 @@
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { callAt } from '../../../src/testing/call.ts'
+import { type Balancer, listensAt } from '../../support/balancer.ts'
+import { type HaProxy, hasHaProxy, openHaProxy } from '../../support/haproxy.ts'
+import { hasNginx, openNginx } from '../../support/nginx.ts'
+import { comparable, sendRaw } from '../../support/raw-http.ts'
+import { PASSWORD } from '../../support/running-app.ts'
+import type { Ended } from '../../support/running-process.ts'
+import { type Fleet, flawOfEnd, type Instance, withFleet } from '../fleet.ts'
+import { type Answered, steadyLoad } from '../load.ts'
+import { type Mutant, type Row, Skipped, type Trial } from '../row.ts'
+import { shownTimes } from '../scene.ts'
+
+const RATE = 200
+/** At most so long takes an exit, from the signal on, whatever its clients do. */
+const EXIT_MS = 10_000
+/** More than both balancers need to take an instance back. */
+const BACK_MS = 2500
+/** So long after its signal an instance still serves. */
+const NOTICED_MS = 300
+const SECOND_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+const AT_ONCE_MS = 1000
+/** More than a process is given to end, before it is killed. */
+const HANGS_MS = 12_000
+
+/** How often an instance is restarted, each of the two in turn. */
+const restartsOf = ({ size }: Trial) => (size >= 100_000 ? 20 : 1)
+
+const drainMutants: readonly Mutant[] = [
+  {
+    name: 'the drain does not wait for its delay',
+    file: 'src/adapters/http/server.ts',
+    find: 'if (delayMs > 0) await sleep(delayMs)',
+    replace: '',
+  },
+  {
+    name: 'connections are kept while it drains',
+    file: 'src/adapters/http/server.ts',
+    find: 'exchange.closes = draining',
+    replace: 'exchange.closes = false',
+  },
+  {
+    name: 'requests in flight are not waited for',
+    file: 'src/adapters/http/server.ts',
+    find: 'await new Promise<void>((resolve) => connections.whenIdle(resolve))',
+    replace: '',
+  },
+]
+
+/** Instances that end and start under load, as a new version is rolled out. */
+export const restartRows: readonly Row[] = [
+  {
+    id: 'L1',
+    promise: 'rolling restarts of two instances behind HAProxy, 200 requests a second: none fails',
+    sizes: { ci: 800, release: 100_000, mutant: 400 },
+    mutants: [
+      ...drainMutants,
+      {
+        name: 'ready while it drains',
+        file: 'src/readiness-of.ts',
+        find: 'ready: ready && !draining,',
+        replace: 'ready,',
+      },
+    ],
+    async run(trial) {
+      if (!hasHaProxy()) throw new Skipped('HAProxy is not on this machine')
+      let counts: HaProxy['counts'] | undefined
+      await rollBehind(
+        trial,
+        async (ports) => {
+          const balancer = await openHaProxy(ports)
+          counts = balancer.counts
+          return balancer
+        },
+        async () => {
+          const seen = (await counts?.()) ?? []
+          const sum = (name: string) => seen.reduce((total, of) => total + Number(of[name]), 0)
+          trial.note(
+            `HAProxy repeated ${sum('wretr')} connects, ${sum('wredis')} on the other instance; ${sum('reuse')} requests on kept connections`,
+          )
+        },
+      )
+    },
+  },
+  {
+    id: 'L1b',
+    promise: 'the same behind nginx, which asks no instance whether it is ready',
+    sizes: { ci: 800, release: 100_000, mutant: 400 },
+    mutants: drainMutants,
+    async run(trial) {
+      if (!hasNginx()) throw new Skipped('nginx is not on this machine')
+      await rollBehind(trial, (ports) => openNginx(ports))
+    },
+  },
+  {
+    id: 'L2',
+    promise:
+      'a second SIGTERM, SIGINT or SIGHUP ends a drain at once, and SIGPIPE does not disturb it: no stack',
+    sizes: { ci: 1, release: 20 },
+    mutants: [
+      {
+        name: 'a second signal is not heard',
+        file: 'src/signals.ts',
+        find: '      kill()\n      process.exit(1)',
+        replace: '',
+      },
+      {
+        name: 'a pipe that broke ends it',
+        file: 'src/signals.ts',
+        find: "process.on('SIGTERM', endBy)",
+        replace: "process.on('SIGPIPE', () => endBy('SIGHUP')).on('SIGTERM', endBy)",
+      },
+    ],
+    async run(trial) {
+      const tookMs: number[] = []
+      for (let round = 0; round < trial.size; round++) {
+        const fleet = { count: SECOND_SIGNALS.length + 1, customers: 0, env: { DRAIN_DELAY: '1m' } }
+        await withFleet(trial, fleet, async ({ instances: [first, ...others] }) => {
+          if (first === undefined) return
+          await Promise.all([
+            breakPipe(trial, first),
+            ...SECOND_SIGNALS.map(async (signal, i) => {
+              const instance = others[i]
+              if (instance !== undefined) tookMs.push(await signalTwice(trial, instance, signal))
+            }),
+          ])
+        })
+      }
+      trial.note(`from the second signal to the exit: ${shownTimes(tookMs)}`)
+    },
+  },
+]
+
+/** Answers how long the exit took, in milliseconds. */
+async function signalTwice(trial: Trial, instance: Instance, second: NodeJS.Signals): Promise<number> {
+  await drain(instance)
+  const beganMs = performance.now()
+  instance.running().child.kill(second)
+  const { code, signal, stderr } = await endOf(instance)
+  const tookMs = performance.now() - beganMs
+  trial.expect(code === 1, () => `by ${second} it ended with ${signal ?? code}`)
+  trial.expect(!/\n\s+at /.test(stderr), () => `a stack: ${stderr}`)
+  if (trial.judgesTimes) trial.expect(tookMs <= AT_ONCE_MS, () => `it took ${Math.round(tookMs)} ms`)
+  return tookMs
+}
+
+/** Whoever reads a pipe may go at any time, which node tells by an error of the write. */
+async function breakPipe(trial: Trial, instance: Instance): Promise<void> {
+  await drain(instance)
+  const { child } = instance.running()
+  child.kill('SIGPIPE')
+  await sleep(100)
+  const { answers } = await sendRaw(instance.port, 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n', { answers: 1 })
+  trial.expect(answers[0]?.status === 200, () => `after SIGPIPE: ${answers[0]?.status}`)
+  child.kill('SIGTERM')
+  await endOf(instance)
+}
+
+async function drain(instance: Instance): Promise<void> {
+  await instance.start()
+  instance.running().child.kill('SIGTERM')
+  await instance.running().until(/"service\.stopping"/)
+}
+
+/** Restarts the instances in turn while their balancer passes on the load, and other clients do what they should not. */
+async function rollBehind(
+  trial: Trial,
+  open: (ports: readonly number[]) => Promise<Balancer>,
+  look: () => Promise<void> = async () => {},
+): Promise<void> {
+  const restarts = restartsOf(trial)
+  const env = { DRAIN_DELAY: restarts > 2 ? '5s' : '2s', DRAIN_DEADLINE: '4s', TRUST_PROXY: '1' }
+  await withFleet(trial, { count: 2, customers: 12, env }, async (fleet) => {
+    await Promise.all(fleet.instances.map((instance) => instance.start()))
+    const balancer = await open(fleet.instances.map(({ port }) => port))
+    const exitMs: number[] = []
+    const signalledMs: number[] = []
+    try {
+      const [lasting = '', ...others] = fleet.emails
+      const token = await logIn(balancer.url, lasting)
+      const load = steadyLoad({ url: balancer.url, rate: RATE, count: trial.size, token, emails: others })
+      for (let restart = 0; restart < restarts; restart++) {
+        const instance = fleet.instances[restart % 2]
+        if (restart > 0) await sleep(BACK_MS)
+        if (instance === undefined) continue
+        signalledMs.push(performance.now())
+        exitMs.push(await restartUnderLoad(trial, fleet, instance, token))
+        await load.until(((restart + 1) * trial.size) / restarts)
+      }
+      for (const answered of await load.ended)
+        trial.expect(answered.seen === 200, () => shownFailure(answered, signalledMs))
+      await look()
+    } finally {
+      await balancer.close()
+    }
+    trial.note(`${restarts} restarts; from the signal to the exit: ${shownTimes(exitMs)}`)
+  })
+}
+
+function shownFailure(
+  { path, seen, byInstance, sentMs, tookMs }: Answered,
+  signalledMs: readonly number[],
+): string {
+  const agoMs = sentMs - (signalledMs.findLast((ms) => ms <= sentMs) ?? sentMs)
+  const by = byInstance ? 'an instance' : 'the balancer'
+  return `POST ${path}: ${seen} by ${by} after ${Math.round(tookMs)} ms, sent ${Math.round(agoMs)} ms after a signal`
+}
+
+/** Answers how long the exit took, in milliseconds. */
+async function restartUnderLoad(
+  trial: Trial,
+  { emails }: Fleet,
+  instance: Instance,
+  token: string,
+): Promise<number> {
+  const { port } = instance
+  const running = instance.running()
+  const idle = connect(port, '127.0.0.1')
+    .resume()
+    .on('error', () => {})
+  idle.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
+  const dripping = connect(port, '127.0.0.1')
+    .resume()
+    .on('error', () => {})
+  const drip = setInterval(() => dripping.write('x'), 200)
+  dripping.write('GET /')
+  await sleep(50)
+
+  const beganMs = performance.now()
+  running.child.kill('SIGTERM')
+  await running.until(/"service\.stopping"/)
+  const inFlight = splitLogin(port, emails.at(-1) ?? '', running.ended)
+  // A drain that did not wait would be over.
+  await sleep(NOTICED_MS)
+  const patient = { answers: 1, quietMs: EXIT_MS }
+  const [ready, me] = await Promise.all([
+    sendRaw(port, 'GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n', patient),
+    sendRaw(port, `POST /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`, {
+      answers: 1,
+    }),
+  ])
+  const seen = [ready, me].map(({ answers: [answer] }) =>
+    answer === undefined ? null : [answer.status, comparable(answer).headers.Connection],
+  )
+  const right = JSON.stringify([
+    [503, 'close'],
+    [200, 'close'],
+  ])
+  trial.require(
+    JSON.stringify(seen) === right,
+    () => `readyz and me while it drains: ${JSON.stringify(seen)}`,
+  )
+
+  const flaw = flawOfEnd(await endOf(instance))
+  const tookMs = performance.now() - beganMs
+  clearInterval(drip)
+  for (const socket of [idle, dripping]) socket.destroy()
+  trial.require(flaw === null, () => `${flaw}`)
+  if (trial.judgesTimes) trial.require(tookMs <= EXIT_MS, () => `the exit took ${Math.round(tookMs)} ms`)
+  const status = await inFlight
+  trial.require(status === 200, () => `a login in flight when the listener closed: ${status}`)
+  await instance.start()
+  return tookMs
+}
+
+/** A login whose last byte is sent only after nobody can connect any more; its status, or null where none came. */
+async function splitLogin(port: number, email: string, ended: Promise<unknown>): Promise<number | null> {
+  const body = JSON.stringify({ email, password: PASSWORD })
+  const head = `POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  const socket = connect(port, '127.0.0.1')
+  let answer = ''
+  socket.setEncoding('latin1').on('data', (text) => {
+    answer += text
+  })
+  socket.on('error', () => {})
+  socket.write(head + body.slice(0, -1))
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  let isOver = false
+  void ended.then(() => {
+    isOver = true
+  })
+  while (!isOver && (await listensAt(port))) await sleep(50)
+  socket.write(body.slice(-1))
+  await closed
+  const [, status] = /^HTTP\/1\.1 (\d+)/.exec(answer) ?? []
+  return status === undefined ? null : Number(status)
+}
+
+async function logIn(url: string, email: string): Promise<string> {
+  const { status, body } = await callAt(url, '/api/login', { body: { email, password: PASSWORD } })
+  if (status !== 200) throw new Error(`a login before the load is ${status}`)
+  return body.token
+}
+
+/** How the process ended, by force where it does not. */
+async function endOf(instance: Instance): Promise<Ended> {
+  const { child, ended } = instance.running()
+  const timer = setTimeout(() => child.kill('SIGKILL'), HANGS_MS)
+  return ended.finally(() => clearTimeout(timer))
+}

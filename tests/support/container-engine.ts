@@ -1,0 +1,85 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startProcess, temporaryFolder } from './running-process.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** Whether a container engine answers that runs what this machine runs. */
+export function hasContainerEngine(): boolean {
+  return process.platform === 'linux' && spawnSync('docker', ['info']).status === 0
+}
+
+/** Runs the engine's client in the checkout; answers what it printed, and throws where it does not succeed. */
+export async function docker(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await startProcess('docker', args, { cwd: ROOT }).ended
+  if (code !== 0) throw new Error(`docker ${args[0]}: ${stdout.slice(-2000)}${stderr.slice(-2000)}`)
+  return stdout.trim()
+}
+
+/** Makes an image of this machine's node and the libraries it needs, and of nothing else: no shell, no npm. */
+export function importNode(image: string): Promise<void> {
+  return importFiles(image, [[process.execPath, 'usr/bin/node']])
+}
+
+/** The same with npm, the packages in its cache, and a shell for the scripts of packages. */
+export function importNpm(image: string): Promise<void> {
+  const npm = realpathSync(printed('sh', ['-c', 'command -v npm']))
+  return importFiles(
+    image,
+    [
+      [process.execPath, 'usr/bin/node'],
+      ['/bin/sh', 'bin/sh'],
+      ['/bin/rm', 'bin/rm'],
+      ['/usr/bin/env', 'usr/bin/env'],
+    ],
+    (root) => {
+      cpSync(join(npm, '../..'), join(root, 'usr/lib/npm'), { recursive: true })
+      const cache = join(printed('npm', ['config', 'get', 'cache']), '_cacache')
+      // What another npm has only begun to write stands beside these.
+      for (const part of ['content-v2', 'index-v5'])
+        cpSync(join(cache, part), join(root, 'root/.npm/_cacache', part), { recursive: true })
+      writeFileSync(join(root, 'root/.npmrc'), 'prefer-offline=true\nupdate-notifier=false\n')
+      const npmCommand = '#!/bin/sh\nexec node /usr/lib/npm/bin/npm-cli.js "$@"\n'
+      writeFileSync(join(root, 'usr/bin/npm'), npmCommand, { mode: 0o755 })
+    },
+  )
+}
+
+async function importFiles(
+  image: string,
+  programs: readonly (readonly [from: string, to: string])[],
+  more = (_root: string) => {},
+): Promise<void> {
+  const { path: root, remove } = await temporaryFolder()
+  try {
+    for (const folder of ['tmp', 'root']) mkdirSync(join(root, folder))
+    for (const [from, to] of programs) cpSync(from, join(root, to), { dereference: true })
+    const paths = programs.map(([from]) => from)
+    for (const library of librariesOf([...paths, ...nativeAddons()]))
+      cpSync(realpathSync(library), join(root, library))
+    more(root)
+    const pack = `tar -C '${root}' --create . | docker import --change 'ENV PATH=/usr/bin:/bin HOME=/root' - '${image}'`
+    const { code, stderr } = await startProcess('sh', ['-c', pack], { cwd: ROOT }).ended
+    if (code !== 0) throw new Error(`docker import: ${stderr}`)
+  } finally {
+    remove()
+  }
+}
+
+/** What the package of bcrypt loads, which needs more of the system than node does. */
+function nativeAddons(): readonly string[] {
+  const folder = join(ROOT, 'node_modules/@node-rs')
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  return files.filter((file) => file.endsWith('.node')).map((file) => join(folder, file))
+}
+
+/** The shared libraries of programs and what loads them, by the paths at which it looks for them. */
+function librariesOf(programs: readonly string[]): ReadonlySet<string> {
+  const text = printed('ldd', programs)
+  return new Set([...text.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path = '']) => path))
+}
+
+function printed(program: string, args: readonly string[]): string {
+  return execFileSync(program, args, { encoding: 'utf8' }).trim()
+}

@@ -1,0 +1,54 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { install } from './packed.ts'
+import { startProcess, temporaryFolder } from './running-process.ts'
+
+const root = join(import.meta.dirname, '../..')
+const tarball = process.env.LATCHKEY_PACKAGE
+
+/** An example that can be run: in this checkout, or as a stranger has it where `LATCHKEY_PACKAGE` names a packed package. */
+export interface PreparedExample {
+  readonly folder: string
+  /** Where its packages are installed. */
+  readonly packages: string
+  remove(): void
+}
+
+/** What the example imports, for the name of a test. */
+export const where = tarball === undefined ? 'in this repository' : 'on the packed package'
+
+/** Prepares an example of the folder `examples`. */
+export async function prepareExample(name: string): Promise<PreparedExample> {
+  const example = join(root, 'examples', name)
+  if (tarball === undefined) return { folder: example, packages: join(root, 'node_modules'), remove() {} }
+  const { path, remove } = await temporaryFolder()
+  cpSync(example, path, { recursive: true, filter: (file) => !file.includes('node_modules') })
+  // Outside this repository the package is found where npm has put it.
+  const settings = join(path, 'tsconfig.json')
+  const { compilerOptions, ...rest } = JSON.parse(readFileSync(settings, 'utf8'))
+  writeFileSync(settings, JSON.stringify({ compilerOptions: { ...compilerOptions, paths: {} }, ...rest }))
+  const unreachable = await install(path, [tarball], { dev: true })
+  if (unreachable !== null) throw new Error(unreachable)
+  return { folder: path, packages: join(path, 'node_modules'), remove }
+}
+
+/** Checks the types of an example; answers what the compiler says. */
+export async function typeProblems({ folder, packages }: PreparedExample): Promise<string> {
+  const args = [join(packages, 'typescript/bin/tsc'), '--noEmit', '--project', '.']
+  const { code, stdout } = await startProcess(process.execPath, args, { cwd: folder }).ended
+  return code === 0 ? '' : stdout
+}
+
+/** Runs the tests that the example brings; answers how many passed, or throws what they say. */
+export async function ownTests(
+  { folder }: PreparedExample,
+  env: Record<string, string> = {},
+): Promise<number> {
+  const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const files: readonly string[] = scripts.test.match(/tests\/\S+/g)
+  const args = ['--import', 'tsx', '--test', '--test-reporter=tap', ...files]
+  const { code, stdout, stderr } = await startProcess(process.execPath, args, { cwd: folder, env }).ended
+  const passed = Number(/^# pass (\d+)$/m.exec(stdout)?.[1])
+  if (code !== 0 || !/^# skipped 0$/m.test(stdout)) throw new Error(stdout + stderr)
+  return passed
+}

@@ -1,0 +1,25 @@
+import type { Ports } from '../../src/application/ports/ports.ts'
+import type { Requester } from '../../src/application/requester.ts'
+
+/** Ports that let everything pass and keep nothing, for tests that are about something else. */
+export function idlePorts(): Pick<Ports, 'blocklist' | 'throttle' | 'usage' | 'audit'> {
+  return {
+    blocklist: { has: () => false },
+    throttle: {
+      take: async (attempt) => ({ kind: 'taken', place: { ...attempt, takenAtMs: 0 } }),
+      settle: async () => {},
+    },
+    usage: { used() {} },
+    audit: { record() {} },
+  }
+}
+
+/** Somebody on this machine who waits for the answer. */
+export function aRequester(different: Partial<Requester> = {}): Requester {
+  return {
+    requestId: 'a-request',
+    address: '127.0.0.1',
+    signal: new AbortController().signal,
+    ...different,
+  }
+}

@@ -1,0 +1,20 @@
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from './running-process.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** A folder like an implementer's, with one program or test, where `latchkey` is this checkout in place of the package. */
+export async function ownProgram(name: string, text: string): Promise<{ path: string; remove(): void }> {
+  const folder = await temporaryFolder()
+  const entry = (path: string) => `'${join(ROOT, 'src/package', path)}.ts'`
+  writeFileSync(
+    join(folder.path, name),
+    text
+      .replaceAll("'latchkey'", entry('index'))
+      .replaceAll(/'latchkey\/([\w/-]+)'/g, (_, path) => entry(path)),
+  )
+  writeFileSync(join(folder.path, 'package.json'), '{ "type": "module" }\n')
+  symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'))
+  return folder
+}

@@ -1,0 +1,70 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Ended, startProcess } from './running-process.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const PARTS = [
+  '.attw.json',
+  'CHANGELOG.md',
+  'LICENSE',
+  'README.md',
+  'bin',
+  'docs-page',
+  'ops-page',
+  'package.json',
+  'sql',
+  'src',
+  'tsconfig.build.json',
+  'tsconfig.json',
+]
+
+/** The package as `npm pack` makes it of a checkout. */
+export interface Packed {
+  /** A checkout of its own, with the development packages. */
+  readonly checkout: string
+  readonly tarball: string
+}
+
+/** Packs a copy of this checkout in the folder, build included, and leaves `dist` of this one alone. */
+export async function packLatchkey(folder: string): Promise<Packed> {
+  const checkout = join(folder, 'checkout')
+  mkdirSync(checkout)
+  for (const part of PARTS) cpSync(join(ROOT, part), join(checkout, part), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
+  const { code, stdout, stderr } = await npm(checkout, ['pack', '--pack-destination', folder])
+  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))
+  if (code !== 0 || tarball === undefined) throw new Error(`npm pack: ${stdout}${stderr}`)
+  return { checkout, tarball: join(folder, tarball) }
+}
+
+/**
+ * Installs packages in a folder as a stranger would, without scripts and, unless `dev` asks for them, without development
+ * packages, from npm's cache where they are in it. Answers why it cannot be done here: null where it was done.
+ */
+export async function install(
+  folder: string,
+  packages: readonly string[],
+  { dev = false } = {},
+): Promise<string | null> {
+  const options = [
+    '--ignore-scripts',
+    ...(dev ? [] : ['--omit=dev']),
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+    '--fetch-retries=1',
+  ]
+  const { code, stdout, stderr } = await npm(folder, ['install', ...options, ...packages])
+  if (code === 0) return null
+  const away =
+    /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTCACHED)\b/
+  const [problem] = away.exec(`${stdout}${stderr}`) ?? []
+  if (problem === undefined) throw new Error(`npm install: ${stdout}${stderr}`)
+  return `npm cannot reach its registry: ${problem}`
+}
+
+/** Runs npm in a folder to its end. */
+export function npm(folder: string, args: readonly string[]): Promise<Ended> {
+  if (!existsSync(folder)) mkdirSync(folder)
+  return startProcess('npm', args, { cwd: folder }).ended
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { readConfiguration } from '../../src/adapters/config/read-configuration.ts'
+import { pinoLog } from '../../src/adapters/pino/log.ts'
+import { systemClock } from '../../src/adapters/system-clock/clock.ts'
+import type { Backend } from '../../src/backend.ts'
+import type { TestDatabase } from './database.ts'
+
+const example = join(import.meta.dirname, '../../examples/sqlite')
+
+/** Whether the services under test are those of `examples/sqlite`, as `TEST_BACKEND=sqlite` asks for. */
+export const onSqlite = process.env.TEST_BACKEND === 'sqlite'
+
+/** Why a test of PostgreSQL itself is left out, or false where it is not. */
+export const postgresAlone = onSqlite && 'it is about PostgreSQL, and the services here run on SQLite'
+
+/** Why a test of several services that keep validations is left out, or false where it is not. */
+export const sharedCaches =
+  onSqlite && 'its services keep validations, and on SQLite one that keeps them serves alone'
+
+/** The example's program, and what node has to be told to run it. */
+export const sqliteProgram = {
+  args: ['--import', import.meta.resolve('tsx'), join(example, 'main.ts')],
+  env: { TSX_TSCONFIG_PATH: join(example, 'tsconfig.json') },
+}
+
+/** The example's database. It imports the package, which its own settings of TypeScript find in this checkout. */
+export async function sqliteBackend(): Promise<Backend> {
+  if (process.env.TSX_TSCONFIG_PATH !== sqliteProgram.env.TSX_TSCONFIG_PATH)
+    throw new Error('Run tests on SQLite by `TEST_BACKEND=sqlite npm test -- <file>`.')
+  const { href } = pathToFileURL(join(example, 'src/backend.ts'))
+  return (await import(href)).sqliteBackend
+}
+
+/** Makes a file in a folder of its own, with the newest schema unless it is to be empty. */
+export async function createSqliteDatabase({
+  migrated,
+}: {
+  readonly migrated: boolean
+}): Promise<TestDatabase> {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-sqlite-'))
+  const env = { DATA_DIR: folder }
+  const { default: Database } = await import('libsql')
+  if (migrated) {
+    const { configuration } = readConfiguration({ env, dotEnv: null })
+    const log = pinoLog({ level: 'silent' })
+    await (await sqliteBackend()).migrate({ configuration, log, clock: systemClock })
+  }
+  return {
+    env,
+    get url(): string {
+      throw new Error('A file of SQLite has no address.')
+    },
+    async sql<Row>(text: string, values: readonly unknown[] = []) {
+      const database = new Database(join(folder, 'latchkey.sqlite'), { timeout: 10_000 })
+      try {
+        database.exec('pragma foreign_keys = on')
+        const statement = database.prepare<[readonly unknown[]]>(translated(text))
+        if (statement.reader) return statement.all(values) as Row[]
+        statement.run(values)
+        return []
+      } finally {
+        database.close()
+      }
+    },
+    drop: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** The few words of PostgreSQL in which tests look into a database. */
+function translated(text: string): string {
+  return text
+    .replaceAll(/\$(\d)/g, '?$1')
+    .replaceAll('now()', `${Date.now()}`)
+    .replaceAll('gen_random_uuid()', () => `'${randomUUID()}'`)
+    .replaceAll(/\bselect from\b/g, 'select 1 from')
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import * as v from 'valibot'
+import { ConfigurationRefused } from '../../src/adapters/config/configuration-refused.ts'
+import { route } from '../../src/adapters/http/route.ts'
+import { createTestApp, type TestApp, type TestAppOptions } from '../../src/package/testing.ts'
+
+const HOUR_MS = 3_600_000
+const apps: TestApp[] = []
+afterEach(async () => {
+  for (const app of apps.splice(0)) await app.close()
+})
+
+async function started(options?: TestAppOptions): Promise<TestApp> {
+  const app = await createTestApp(options)
+  apps.push(app)
+  return app
+}
+
+const ORDERS: TestAppOptions['routes'] = () => [
+  route('POST /orders', {
+    auth: 'customer',
+    abilities: ['orders:write'],
+    body: v.object({ sku: v.string() }),
+    status: 201,
+    handle: ({ customer, body }) => ({ ordered_by: customer.email, ...body }),
+  }),
+  route('GET /faults', {
+    auth: 'service',
+    handle: () => {
+      throw new TypeError('a fault of the handler')
+    },
+  }),
+]
+
+describe('A test app', () => {
+  it('calls routes of one’s own as a customer whose token has the ability, and as one whose lacks it', async () => {
+    const app = await started({ routes: ORDERS })
+    const ana = await app.customer({ email: 'ana@example.com' })
+    const writer = await app.as(ana, { abilities: ['orders:write'] })
+    const reader = await app.as(ana, { abilities: ['orders:read'] })
+    const body = { sku: 'a' }
+    const { status, body: answer } = await writer.call('/api/orders', { body })
+    assert.deepEqual([status, answer], [201, { success: true, ordered_by: 'ana@example.com', sku: 'a' }])
+    assert.equal((await reader.call('/api/orders', { body })).body.reason, 'insufficient_scope')
+    assert.equal((await writer.call('/api/orders', { body: {} })).body.reason, 'validation_failed')
+    assert.equal((await writer.call('/api/orders', { body: '{' })).body.reason, 'invalid_json')
+    assert.equal((await app.call('/api/orders', { body })).body.reason, 'missing_token')
+  })
+
+  it('makes the token by the use case that makes all of them', async () => {
+    const app = await started()
+    const ana = await app.customer()
+    const { secret } = await app.as(ana, { abilities: ['a:b'], name: 'bot', expiresAtMs: null })
+    assert.match(secret, /^lk_[0-9A-Za-z]{46}$/)
+    assert.deepEqual(
+      app.audit.map(({ event, token_name }) => [event, token_name]),
+      [
+        ['customer.added', undefined],
+        ['token.issued', 'bot'],
+      ],
+    )
+    await assert.rejects(app.as(ana, { abilities: ['not an ability'] }))
+    await app.latchkey.customers.disable(ana.id, app.latchkey.patience())
+    await assert.rejects(app.as(ana, { abilities: [] }), /disabled or gone/)
+  })
+
+  it('is the real service: a customer logs in, is known, and logs out for good', async () => {
+    const app = await started()
+    const { email, password } = await app.customer()
+    const { body } = await app.call('/api/login', { body: { email, password } })
+    const { token } = body
+    for (let times = 0; times < 2; times += 1)
+      assert.equal((await app.call('/api/me', { token })).body.customer.email, email)
+    assert.equal((await app.call('/api/logout', { token })).status, 200)
+    assert.equal((await app.call('/api/me', { token })).body.reason, 'invalid_token')
+    assert.equal((await app.call('/readyz', { method: 'GET' })).status, 200)
+  })
+
+  it('knows a program by its service token, and no customer by it', async () => {
+    const app = await started()
+    assert.equal((await app.asService().call('/api/status', { method: 'GET' })).body.online, true)
+    assert.equal((await app.asService().call('/api/me')).status, 401)
+    const own = 'a-secret-of-our-own-0123456789-0123456789'
+    const another = await started({ settings: { SERVICE_TOKENS: `monitor=${own}` } })
+    assert.equal(another.asService().secret, own)
+  })
+
+  it('lets a token expire at its millisecond when the clock is moved, whether it is cached or not', async () => {
+    for (const TOKEN_CACHE_TTL of ['60s', '0s']) {
+      const app = await started({ settings: { TOKEN_CACHE_TTL } })
+      const expiresAtMs = app.clock.nowMs() + HOUR_MS
+      const bot = await app.as(await app.customer(), { abilities: ['*'], expiresAtMs })
+      for (const [ms, status] of [
+        [0, 200],
+        [HOUR_MS - 1, 200],
+        [1, 401],
+      ] as const) {
+        app.clock.advance(ms)
+        assert.equal((await bot.call('/api/me')).status, status)
+      }
+    }
+  })
+
+  it('refuses guesses as the limits say, until the clock is moved past them', async () => {
+    const app = await started({ settings: { LOGIN_LIMIT_ACCOUNT: '3/15m' } })
+    const { email, password } = await app.customer()
+    const login = async (given: string) =>
+      (await app.call('/api/login', { body: { email, password: given } })).status
+    const guesses = await Promise.all(Array.from({ length: 8 }, () => login('wrong')))
+    assert.deepEqual(guesses.toSorted(), [401, 401, 401, 429, 429, 429, 429, 429])
+    assert.equal(await login(password), 429)
+    app.clock.advance(HOUR_MS / 4)
+    assert.equal(await login(password), 200)
+  })
+
+  it('lets nobody wait for ever on a clock that stands still', async () => {
+    const app = await started({ settings: { LOGIN_LIMIT_ADDRESS: '3/15m' } })
+    // Those behind the third look again after a while, which passes on no clock but the machine's.
+    const guesses = await Promise.all(
+      Array.from({ length: 6 }, async (_, index) => {
+        const body = { email: `nobody-${index}@example.com`, password: 'wrong' }
+        return (await app.call('/api/login', { body })).status
+      }),
+    )
+    assert.deepEqual(guesses.toSorted(), [401, 401, 401, 429, 429, 429])
+  })
+
+  it('keeps what a handler threw, which no answer tells', async () => {
+    const app = await started({ routes: ORDERS })
+    const { status, body } = await app.asService().call('/api/faults', { method: 'GET' })
+    assert.deepEqual([status, body.reason], [500, 'internal'])
+    const [logged] = app.logged
+    assert.deepEqual([logged?.level, logged?.error, logged?.route], ['error', 'TypeError', '/api/faults'])
+  })
+
+  it('refuses a mistake in a setting, and an e-mail that is taken', async () => {
+    await assert.rejects(started({ settings: { TOKEN_TTL: 'soon' } }), ConfigurationRefused)
+    const app = await started({ settings: { COMMON_PASSWORDS: 'refused' } })
+    await app.customer({ email: 'ana@example.com' })
+    await assert.rejects(app.customer({ email: 'ANA@example.com' }), /taken/)
+    await assert.rejects(app.customer({ password: 'password1' }))
+  })
+
+  it('lets several stand beside one another, and shares nothing among them', async () => {
+    const [one, other] = [await started(), await started()]
+    const bot = await one.as(await one.customer(), { abilities: ['*'] })
+    assert.notEqual(one.url, other.url)
+    assert.equal((await other.call('/api/me', { token: bot.secret })).status, 401)
+  })
+})
+
+describe('A test app that is closed', () => {
+  for (const [TOKEN_LAST_USED, writes] of [
+    ['on', 'writes'],
+    ['off', 'does not write'],
+  ] as const) {
+    it(`${writes} the last uses of tokens with TOKEN_LAST_USED=${TOKEN_LAST_USED}, and answers nobody`, async () => {
+      const app = await createTestApp({ settings: { TOKEN_LAST_USED } })
+      const ana = await app.customer()
+      const bot = await app.as(ana, { abilities: ['*'] })
+      assert.equal((await bot.call('/api/me')).status, 200)
+      await app.close()
+      const [token] = await app.latchkey.tokens.listOf(ana.id, app.latchkey.patience())
+      assert.equal(token?.lastUsedAtMs, TOKEN_LAST_USED === 'on' ? app.clock.nowMs() : null)
+      await assert.rejects(fetch(`${app.url}/livez`))
+    })
+  }
+})
