@@ -58,7 +58,11 @@ export function makeCharts({ place, slider, moment }) {
     return [to - spanMs / 1000, to]
   }
 
-  function onPointed(at) {
+  /** A chart tells of a chosen moment as of a pointer: what counts is the chart that the pointer is over. */
+  function onPointed(plot) {
+    const under = place.querySelector('.u-over:hover')
+    if (under !== null && under !== plot.over) return
+    const at = under === null ? null : (plot.cursor.idx ?? null)
     if (at === pointed) return
     pointed = at
     if (at === null) point()
@@ -185,7 +189,7 @@ function optionsOf({ format, series, least = 0, most, stepped = false, ticks }, 
         ...(stepped && { paths: uPlot.paths.stepped({ align: 1 }) }),
       })),
     ],
-    hooks: { setCursor: [(plot) => onPointed(plot.cursor.idx ?? null)] },
+    hooks: { setCursor: [onPointed] },
   }
 }
 

@@ -43,6 +43,12 @@ describe('the operator’s page in a browser', { skip }, () => {
 
   const statusOf = async (token: string) => (await app.call('/api/me', { token })).status
 
+  /** Waits until so many samples more are drawn. */
+  async function samplesShown(page: Page, count: number): Promise<void> {
+    const shown = async () => Number(await page.getAttribute('#slider', 'max'))
+    for (const before = await shown(); (await shown()) < before + count; ) await page.waitForTimeout(20)
+  }
+
   test('opens with a service token, sees a login counted and revokes a token, by the keyboard alone', async () => {
     const { id, email } = await app.addCustomer()
     const secrets = [await bot(id, 'importer'), await bot(id, 'mobile')]
@@ -80,6 +86,8 @@ describe('the operator’s page in a browser', { skip }, () => {
     await tabTo('Moment')
     await keyboard.press('Home')
     assert.match((await page.textContent('#moment')) ?? '', /\d\d:\d\d:\d\d/)
+    // What is drawn anew meanwhile does not hold the moment against the keyboard.
+    await samplesShown(page, 3)
     await keyboard.press('End')
     assert.equal(await page.textContent('#moment'), 'now')
 
@@ -111,6 +119,26 @@ describe('the operator’s page in a browser', { skip }, () => {
     assert.ok(await page.isDisabled('button:text-is("Revoke all")'))
 
     assertQuiet(observed, [401])
+    await page.close()
+  })
+
+  test('tells the moment under the pointer, as long as it is there', async () => {
+    const { page, observed } = await opened()
+    await samplesShown(page, 3)
+    const moment = () => page.textContent('#moment')
+    // At the left edge there is no sample yet: the nearest one is told.
+    await page
+      .locator('.u-over')
+      .first()
+      .hover({ position: { x: 1, y: 20 } })
+    assert.match((await moment()) ?? '', /\d\d:\d\d:\d\d/)
+    await samplesShown(page, 2)
+    assert.match((await moment()) ?? '', /\d\d:\d\d:\d\d/)
+    await page.mouse.move(1, 1)
+    assert.equal(await moment(), 'now')
+    await samplesShown(page, 2)
+    assert.equal(await moment(), 'now')
+    assertQuiet(observed)
     await page.close()
   })
 
