@@ -6,7 +6,7 @@ import { callAt } from '../../src/testing/call.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { fencedBlocks } from '../support/fenced-blocks.ts'
 import { install, npm, type Packed, packLatchkey } from '../support/packed.ts'
-import { type RunningProcess, startProcess, temporaryFolder } from '../support/running-process.ts'
+import { type RunningProcess, startProcess, temporaryFolder, UNCOUNTED } from '../support/running-process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const MEGABYTE = 1_000_000
@@ -180,8 +180,10 @@ console.log(${entries.map((_, n) => `entry${n}`).join(', ')})
       }),
     )
     const compiler = join(root, 'node_modules/typescript/bin/tsc')
-    const { code, stdout } = await startProcess(process.execPath, [compiler, '-p', '.'], { cwd: project })
-      .ended
+    const { code, stdout } = await startProcess(process.execPath, [compiler, '-p', '.'], {
+      cwd: project,
+      env: UNCOUNTED,
+    }).ended
     assert.equal(stdout, '')
     assert.equal(code, 0)
     const loaded = await startProcess(process.execPath, ['--import', 'tsx', 'entries.ts'], { cwd: project })
@@ -207,7 +209,7 @@ describe('on the packed package', () => {
       const { TEST_DATABASE_URL = '' } = process.env
       const chosen = ['--test', '--test-reporter=tap', `--test-name-pattern=${pattern}`]
       const args = ['--import', 'tsx', ...chosen, `tests/examples/${example}.test.ts`]
-      const env = { TEST_DATABASE_URL, LATCHKEY_PACKAGE: packed.tarball }
+      const env = { TEST_DATABASE_URL, LATCHKEY_PACKAGE: packed.tarball, ...UNCOUNTED }
       const { code, stdout, stderr } = await startProcess(process.execPath, args, { cwd: root, env }).ended
       assert.equal(code, 0, stdout + stderr)
       assert.match(stdout, /^# Subtest: .* on the packed package$/m)

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { install } from './packed.ts'
-import { startProcess, temporaryFolder } from './running-process.ts'
+import { startProcess, temporaryFolder, UNCOUNTED } from './running-process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const tarball = process.env.LATCHKEY_PACKAGE
@@ -14,8 +14,11 @@ export interface PreparedExample {
   remove(): void
 }
 
+/** Whether the example has the package as a stranger has it. */
+export const onPackage = tarball !== undefined
+
 /** What the example imports, for the name of a test. */
-export const where = tarball === undefined ? 'in this repository' : 'on the packed package'
+export const where = onPackage ? 'on the packed package' : 'in this repository'
 
 /** Prepares an example of the folder `examples`. */
 export async function prepareExample(name: string): Promise<PreparedExample> {
@@ -35,7 +38,7 @@ export async function prepareExample(name: string): Promise<PreparedExample> {
 /** Checks the types of an example; answers what the compiler says. */
 export async function typeProblems({ folder, packages }: PreparedExample): Promise<string> {
   const args = [join(packages, 'typescript/bin/tsc'), '--noEmit', '--project', '.']
-  const { code, stdout } = await startProcess(process.execPath, args, { cwd: folder }).ended
+  const { code, stdout } = await startProcess(process.execPath, args, { cwd: folder, env: UNCOUNTED }).ended
   return code === 0 ? '' : stdout
 }
 
@@ -47,7 +50,10 @@ export async function ownTests(
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const files: readonly string[] = scripts.test.match(/tests\/\S+/g)
   const args = ['--import', 'tsx', '--test', '--test-reporter=tap', ...files]
-  const { code, stdout, stderr } = await startProcess(process.execPath, args, { cwd: folder, env }).ended
+  const { code, stdout, stderr } = await startProcess(process.execPath, args, {
+    cwd: folder,
+    env: { ...UNCOUNTED, ...env },
+  }).ended
   const passed = Number(/^# pass (\d+)$/m.exec(stdout)?.[1])
   if (code !== 0 || !/^# skipped 0$/m.test(stdout)) throw new Error(stdout + stderr)
   return passed

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Ended, startProcess } from './running-process.ts'
+import { type Ended, startProcess, UNCOUNTED } from './running-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PARTS = [
@@ -66,5 +66,5 @@ export async function install(
 /** Runs npm in a folder to its end. */
 export function npm(folder: string, args: readonly string[]): Promise<Ended> {
   if (!existsSync(folder)) mkdirSync(folder)
-  return startProcess('npm', args, { cwd: folder }).ended
+  return startProcess('npm', args, { cwd: folder, env: UNCOUNTED }).ended
 }

@@ -13,6 +13,9 @@ export const latchkeyProgram = onSqlite ? sqliteProgram : { args: [join(ROOT, 'b
 /** Settings of a service for what is not about guessing: all tests come from one address. */
 export const UNTHROTTLED = { LOGIN_LIMIT_ACCOUNT: 'off', LOGIN_LIMIT_ADDRESS: 'off' }
 
+/** For what runs none of `src`, or what other tests cover: being counted takes a process a quarter longer. */
+export const UNCOUNTED = { NODE_V8_COVERAGE: '' }
+
 /** How long a process may take for what a test waits for. */
 const PATIENCE_MS = 60_000
 
