@@ -94,7 +94,7 @@ async function databaseFindings(
   { backend = postgresBackend, adapters }: DoctorOptions,
 ): Promise<readonly Finding[]> {
   const wrong = problems.map(({ name }) => name).filter((name) => OF_DATABASE.test(name))
-  if (wrong.length > 0 && backend === postgresBackend)
+  if (wrong.length > 0)
     return [
       fault(
         'database',

@@ -43,7 +43,7 @@ export function postgresBackendWith(own: readonly MigrationSet[]): Backend {
       withServer(surroundings, (url) => ofEach(sets, (set) => migrate({ url, set }))),
     pendingMigrations: (surroundings) =>
       withServer(surroundings, (url) => ofEach(sets, (set) => pendingMigrations({ url, set }))),
-    examine: examinePostgres,
+    examine: (surroundings) => examinePostgres(surroundings, sets),
   }
 }
 
@@ -120,7 +120,10 @@ function linked(
   })
 }
 
-async function examinePostgres(surroundings: Surroundings): Promise<readonly Finding[]> {
+async function examinePostgres(
+  surroundings: Surroundings,
+  sets: readonly MigrationSet[],
+): Promise<readonly Finding[]> {
   const { configuration } = surroundings
   const folder = configuration.databaseUrl === null ? locateDataFolder(embeddedIn(configuration)) : null
   const ofFolder = folder === null ? [] : [secretFolder('files.DATA_DIR', folder.path)]
@@ -135,7 +138,7 @@ async function examinePostgres(surroundings: Surroundings): Promise<readonly Fin
   const server = await reachServer('command', surroundings)
   try {
     const { url, directUrl } = server
-    const settings = { url, directUrl, prepared, migrate, bcryptCost, connections }
+    const settings = { url, directUrl, sets, prepared, migrate, bcryptCost, connections }
     return [...ofFolder, ...(await examineDatabase(settings))]
   } finally {
     await server.close()

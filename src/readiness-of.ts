@@ -6,9 +6,14 @@ import type { OpenBackend } from './backend.ts'
 
 /** Finds out once whether the database can be reached and has its schema; never throws. */
 export async function lookAt({ look, ready }: OpenBackend): Promise<Look> {
-  if (look !== undefined) return look(STORE_WAIT_MS)
-  const isReady = await ready(STORE_WAIT_MS)
-  return { reachable: isReady, current: isReady }
+  try {
+    if (look !== undefined) return await look(STORE_WAIT_MS)
+    const isReady = await ready(STORE_WAIT_MS)
+    return { reachable: isReady, current: isReady }
+  } catch {
+    // A database of somebody else's may throw all the same, and nobody waits for a look that is made by itself.
+    return { reachable: false, current: false }
+  }
 }
 
 /** What `/readyz` tells. Draining counts at once. The link counts for nothing: without it validations are looked up, and requests served. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfiguration } from '../src/adapters/config/read-configuration.ts'
@@ -6,7 +7,9 @@ import { memoryCustomers } from '../src/adapters/memory/customers.ts'
 import { memoryLoginTokens } from '../src/adapters/memory/login-tokens.ts'
 import { memoryStore } from '../src/adapters/memory/store.ts'
 import { pinoLog } from '../src/adapters/pino/log.ts'
-import { fine } from '../src/application/finding.ts'
+import type { MigrationSet } from '../src/adapters/postgres/migrations.ts'
+import { systemClock } from '../src/adapters/system-clock/clock.ts'
+import { type Finding, fine } from '../src/application/finding.ts'
 import {
   type Backend,
   BackendRefused,
@@ -16,6 +19,8 @@ import {
 } from '../src/backend.ts'
 import { applyMigrations, listPendingMigrations, withStore } from '../src/commands.ts'
 import { diagnose } from '../src/doctor.ts'
+import { postgresBackendWith } from '../src/postgres-backend.ts'
+import { lookAt } from '../src/readiness-of.ts'
 import { type Service, startService } from '../src/service.ts'
 import { callAt } from '../src/testing/call.ts'
 import { movableClock } from '../src/testing/movable-clock.ts'
@@ -194,6 +199,39 @@ describe('doctor on a database of another kind', () => {
     const failing = async () => Promise.reject(new Error('no\nshelf'))
     const [failed] = await findingsOf({ ...memoryBackend(), examine: failing })
     assert.deepEqual([failed?.state, failed?.message], ['failure', 'no shelf'])
+  })
+})
+
+describe('doctor on PostgreSQL with migrations of a program’s own', () => {
+  const examined = async (own: readonly MigrationSet[], env: Record<string, string>) => {
+    const surroundings = {
+      configuration: configured(env),
+      log: pinoLog({ level: 'silent' }),
+      clock: systemClock,
+    }
+    return (await postgresBackendWith(own).examine?.(surroundings)) ?? []
+  }
+
+  test('tells of those that the database lacks, without which no start would be', async (t) => {
+    const database = await createTestDatabase()
+    t.after(() => database.drop())
+    const folder = join(import.meta.dirname, '../examples/orders/sql')
+    const orders = { owner: 'orders', folder, table: 'orders_migrations' }
+    const env = { DATABASE_URL: database.url, MIGRATE: 'off' }
+    const of = (findings: readonly Finding[]) => findings.find(({ name }) => name === 'database.migrations')
+    assert.deepEqual(of(await examined([], env))?.state, 'ok')
+    const found = of(await examined([orders], env))
+    assert.deepEqual([found?.state, found?.message], ['failure', 'The schema lacks 0001_orders.'])
+  })
+})
+
+describe('A look at a database', () => {
+  test('finds one out of reach whose kind throws against the rules', async () => {
+    const failing = async () => Promise.reject(new Error('corrupt'))
+    const nowhere = { reachable: false, current: false }
+    const opened = { close: async () => {} } as OpenBackend
+    assert.deepEqual(await lookAt({ ...opened, ready: failing }), nowhere)
+    assert.deepEqual(await lookAt({ ...opened, ready: async () => true, look: failing }), nowhere)
   })
 })
 

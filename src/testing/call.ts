@@ -9,7 +9,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An answer with its body read as JSON; null where it has none. */
+/** An answer with its body read as JSON; null where it has none, and its text where it is of another kind. */
 export interface Called {
   readonly status: number
   readonly headers: Headers
@@ -32,6 +32,8 @@ export async function callAt(
     },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
+  const { status, headers: answered } = response
   const text = await response.text()
-  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
+  const isJson = /\bjson\b/.test(answered.get('content-type') ?? '')
+  return { status, headers: answered, body: text === '' ? null : isJson ? JSON.parse(text) : text }
 }

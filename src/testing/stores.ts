@@ -60,16 +60,16 @@ export interface StoredToken {
   readonly digest: Digest
 }
 
-/** Logs the customer in; `accepted` is what the store answered. */
+/** Logs the customer in; `revoked` is what the store answered: how many, or null where the login was not accepted. */
 export async function login(
   { loginTokens }: Stores,
   { id, passwordHash }: StoredCustomer,
   different: Partial<LoginToken> = {},
-): Promise<StoredToken & { readonly accepted: boolean }> {
+): Promise<StoredToken & { readonly accepted: boolean; readonly revoked: number | null }> {
   const token = aLoginToken({ customerId: id, ...different })
   const digest = aDigest()
   const revoked = await loginTokens.replace({ token, digest, verifiedHash: passwordHash }, WAIT_MS)
-  return { token, digest, accepted: revoked !== null }
+  return { token, digest, revoked, accepted: revoked !== null }
 }
 
 /** Stores a named token beside the customer's others. */

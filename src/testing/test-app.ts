@@ -3,7 +3,7 @@ import { type CachedToken, cachedLoginTokens } from '../adapters/caching/login-t
 import type { Configuration } from '../adapters/config/configuration.ts'
 import { readConfiguration } from '../adapters/config/read-configuration.ts'
 import type { SettingName } from '../adapters/config/settings.ts'
-import type { Route } from '../adapters/http/declared-route.ts'
+import type { ObjectSchema } from '../adapters/http/declared-route.ts'
 import { type RunningServer, startServer } from '../adapters/http/server.ts'
 import { memoryCustomers } from '../adapters/memory/customers.ts'
 import { memoryInvalidations } from '../adapters/memory/invalidations.ts'
@@ -16,6 +16,7 @@ import { serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../adapters/node-crypto/token-secrets.ts'
 import { zxcvbnPasswordBlocklist } from '../adapters/zxcvbn/password-blocklist.ts'
 import { announcedLoginTokens } from '../application/announced.ts'
+import { budgetedLoginTokens } from '../application/budgeted.ts'
 import { type Latchkey, latchkey } from '../application/latchkey.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
 import type { Clock } from '../application/ports/clock.ts'
@@ -23,15 +24,14 @@ import type { Ports } from '../application/ports/ports.ts'
 import { gatheredTokenUsage } from '../application/token-usage.ts'
 import type { Customer } from '../domain/customer.ts'
 import { openOps } from '../ops.ts'
-import { routeTable } from '../routes.ts'
+import { type RoutesOptions, routeTable } from '../routes.ts'
 import { type Called, type CallOptions, callAt } from './call.ts'
 import { type MovableClock, movableClock, neverStuck } from './movable-clock.ts'
 import { type Logged, type Recorded, recordingAuditLog, recordingLog } from './recorded.ts'
 
 /** What a test app is made from. */
-export interface TestAppOptions {
-  /** Routes of one's own, as `runProgram` takes them. */
-  readonly routes?: (latchkey: Latchkey) => readonly Route[]
+export interface TestAppOptions<Me extends ObjectSchema = ObjectSchema>
+  extends Pick<RoutesOptions<Me>, 'routes' | 'me'> {
   /** Settings as the environment gives them, such as `{ TOKEN_TTL: '1h' }`; what they leave out suits tests. */
   readonly settings?: Readonly<Partial<Record<SettingName, string>>>
 }
@@ -98,8 +98,10 @@ const VERSION = '0.0.0-tests'
  * real ones, and only what is stored is in memory. It takes milliseconds; passwords are hashed at the cheapest cost, and
  * settings of database, workers and logs mean nothing to it. A mistake in a route or a setting rejects.
  */
-export async function createTestApp({ routes, settings = {} }: TestAppOptions = {}): Promise<TestApp> {
-  const { configuration } = readConfiguration({ env: { ...SUITED, ...settings }, dotEnv: null })
+export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
+  options: TestAppOptions<Me> = {},
+): Promise<TestApp> {
+  const { configuration } = readConfiguration({ env: { ...SUITED, ...options.settings }, dotEnv: null })
   const clock = neverStuck(movableClock(Date.now()))
   const { logged, ...log } = recordingLog()
   const { recorded, ...audit } = recordingAuditLog()
@@ -108,7 +110,7 @@ export async function createTestApp({ routes, settings = {} }: TestAppOptions = 
   const keys = latchkey(configuration.tokenLastUsed ? { ...stores, usage } : stores, configuration)
   // Nothing is measured.
   const collectMetrics = async () => []
-  const table = routeTable({ configuration, version: VERSION, ...(routes && { routes }) }, keys, {
+  const table = routeTable({ ...(options as TestAppOptions), configuration, version: VERSION }, keys, {
     readiness: async () => ({ ready: !server.draining(), checks: {} }),
     url: () => configuration.publicUrl ?? server.url,
     collectMetrics,
@@ -162,7 +164,7 @@ function memoryPorts(configuration: Configuration, clock: Clock, audit: AuditLog
   const { bcryptCost, tokenPrefix, tokenCacheTtlMs: ttlMs, tokenCacheMax: maxEntries } = configuration
   const store = memoryStore()
   const invalidations = memoryInvalidations()
-  const inner = memoryLoginTokens(store)
+  const inner = budgetedLoginTokens(memoryLoginTokens(store), clock)
   return {
     customers: memoryCustomers(store),
     loginTokens:

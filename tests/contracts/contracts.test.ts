@@ -73,6 +73,25 @@ describe('A planted fault breaks the sentences that are about it, and no other:'
       ['an announcement is obeyed here before the call returns'],
     ],
     [
+      'a store that does not count the logins it ends',
+      'uncounted-logins',
+      ['a login answers how many it revoked'],
+    ],
+    [
+      'a store that renews a hash over a new password',
+      'careless-rehash',
+      ['a hash is renewed for whoever still has it, and no token ends with it'],
+    ],
+    [
+      'a hasher that answers at once for who has no password',
+      'hasty-hasher',
+      [
+        'no hash, a damaged and a cheaper one take as long as the configured cost',
+        // It keeps nobody waiting by which another could have to wait.
+        'what has not begun when the signal aborts is not done, and rejects with its reason',
+      ],
+    ],
+    [
       'a hasher that trims passwords',
       'trimming-hasher',
       [

@@ -3,6 +3,7 @@ import { afterEach, describe, it } from 'node:test'
 import * as v from 'valibot'
 import { ConfigurationRefused } from '../../src/adapters/config/configuration-refused.ts'
 import { route } from '../../src/adapters/http/route.ts'
+import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
 import { createTestApp, type TestApp, type TestAppOptions } from '../../src/package/testing.ts'
 
 const HOUR_MS = 3_600_000
@@ -34,6 +35,35 @@ const ORDERS: TestAppOptions['routes'] = () => [
 ]
 
 describe('A test app', () => {
+  it('answers me as the program shapes it', async () => {
+    const returns = v.object({ email: v.string(), bot: v.boolean() })
+    const app = await started({
+      me: {
+        returns,
+        present: ({ customer, token }) => ({ email: customer.email, bot: token.name !== 'login' }),
+      },
+    })
+    const ana = await app.customer({ email: 'ana@example.com' })
+    const { body } = await (await app.as(ana, { abilities: [] })).call('/api/me')
+    assert.deepEqual(body, { success: true, email: 'ana@example.com', bot: true })
+  })
+
+  it('answers text as text', async () => {
+    const app = await started({ settings: { OPS: 'on' } })
+    const { status, body } = await app.asService().call('/ops', { method: 'GET' })
+    assert.deepEqual([status, body.slice(0, 15)], [200, '<!doctype html>'])
+  })
+
+  it('keeps whoever presents many unknown tokens to a budget', async () => {
+    const app = await started()
+    const unknown = tokenSecrets({ prefix: 'lk' })
+    const present = async () => (await app.call('/api/me', { token: unknown.issue().secret })).status
+    for (let asked = 0; asked < 100; asked++) assert.equal(await present(), 401)
+    assert.equal(await present(), 503)
+    app.clock.advance(1000)
+    assert.equal(await present(), 401)
+  })
+
   it('calls routes of one’s own as a customer whose token has the ability, and as one whose lacks it', async () => {
     const app = await started({ routes: ORDERS })
     const ana = await app.customer({ email: 'ana@example.com' })

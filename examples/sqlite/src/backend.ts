@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Backend, BackendRefused, type OpenBackend, type Role, type Surroundings } from 'latchkey'
-import { Unavailable } from 'latchkey/ports'
 import { sqliteCustomers } from './customers.ts'
 import { openDatabase, type SqliteDatabase } from './database.ts'
 import { sqliteLoginTokens } from './login-tokens.ts'
@@ -74,9 +73,9 @@ async function isReady(database: SqliteDatabase, waitMs: number): Promise<boolea
   try {
     await database.read(waitMs, ({ rows }) => rows('select 1 from customers limit 1'))
     return true
-  } catch (error) {
-    if (error instanceof Unavailable) return false
-    throw error
+  } catch {
+    // Held by another, gone, or no database of ours: none of it can serve.
+    return false
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Soon } from '../../application/soon.ts'
+import { ValidationFailed } from '../../domain/errors.ts'
 import { InvalidJson, PayloadTooLarge, UnsupportedMediaType } from './errors.ts'
 import { ClientGone, type Exchange } from './exchange.ts'
 
@@ -32,6 +33,12 @@ function checkMediaType({ request }: Exchange): void {
   const coding = headers['content-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'identity') throw new UnsupportedMediaType('coding')
 }
+
+/**
+ * RFC 8259, section 9, lets a parser set a limit on nesting: whatever looks at a body by calling itself would run out of
+ * stack with one of a few thousand levels, which takes some kilobytes.
+ */
+const MOST_LEVELS = 100
 
 const PARAMETER =
   /[\t ]*;[\t ]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[^"\\]|\\.)*"))?/y
@@ -97,10 +104,24 @@ function read(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> 
 
 function parse(chunks: readonly Buffer[]): unknown {
   const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+  const value = parsed(bytes)
+  // As many levels take twice as many brackets.
+  if (bytes.length > 2 * MOST_LEVELS && isDeeper(value, MOST_LEVELS))
+    throw new ValidationFailed({ body: [`Must be nested no deeper than ${MOST_LEVELS} levels.`] })
+  return value
+}
+
+function parsed(bytes: Buffer): unknown {
   try {
     // Fatal: lossy decoding would make two passwords one. A byte-order mark is dropped by it.
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
     throw new InvalidJson()
   }
+}
+
+/** Whether lists and objects stand in one another on more levels; looks no further than these. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1))
 }

@@ -15,21 +15,24 @@ export interface Input {
   readonly params: unknown
 }
 
-/** What every handler is given, whoever calls. */
-export interface RequestContext {
-  readonly requestId: string
+/**
+ * What every handler is given, whoever calls. A class, so that the compiler knows what a spread or a rest of it leaves
+ * behind: what has no place of its own is made when it is asked for by name.
+ */
+export declare abstract class RequestContext {
+  abstract get requestId(): string
   /** 32 hexadecimal digits of the trace that the request is part of; null where there is none. */
-  readonly traceId: string | null
+  abstract get traceId(): string | null
   /** Header lines by lower-case name, as node:http has them. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  abstract get headers(): Readonly<Record<string, string | string[] | undefined>>
   /** What this request may still spend on waiting for its stores. */
   readonly patience: Patience
   /** Where the request comes from, and whether its answer is still wanted. */
   readonly requester: Requester
   /** Aborts when the client goes away or the route's deadline passes; made when it is first asked for. */
-  readonly signal: AbortSignal
+  abstract get signal(): AbortSignal
   /** Writes lines that carry the request id and the route; made when it is first asked for. */
-  readonly log: RequestLog
+  abstract get log(): RequestLog
 }
 
 /** One request as its handler sees it. A class, so that what most handlers do not ask for is not made for them. */

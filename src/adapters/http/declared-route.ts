@@ -118,6 +118,13 @@ function* problemsOf(
     }
   }
   if (declaration.body && method === 'GET') yield 'a GET has no body.'
+  for (const part of ['params', 'query'] as const) {
+    const textless = Object.entries(entriesOf(declaration[part] ?? null)).find(
+      ([, schema]) => !takesText(schema),
+    )
+    if (textless === undefined) continue
+    yield `${part}.${textless[0]} comes as text: take it with v.string(), and turn it into another type behind that.`
+  }
   const unknown = fieldsOf(declaration.params ?? null).find((name) => !names.includes(name))
   if (unknown !== undefined) yield `params has ${unknown}, and the path has not.`
   if (returns !== null && returns.type !== 'object') yield 'returns must be an object of fields.'
@@ -130,5 +137,17 @@ function* problemsOf(
 }
 
 function fieldsOf(schema: Schema | null): readonly string[] {
-  return schema?.type === 'object' ? Object.keys((schema as ObjectSchema).entries) : []
+  return Object.keys(entriesOf(schema))
+}
+
+function entriesOf(schema: Schema | null): v.ObjectEntries {
+  return schema?.type === 'object' || schema?.type === 'strict_object' ? (schema as ObjectSchema).entries : {}
+}
+
+/** False for what no text can be, such as a number or a list; what may be left out is looked into. */
+function takesText(schema: v.ObjectEntries[string]): boolean {
+  if ('wrapped' in schema) return takesText(schema.wrapped as v.ObjectEntries[string])
+  return !/^(number|boolean|bigint|date|array|tuple|record|map|set|(strict_|loose_)?object)$/.test(
+    schema.type,
+  )
 }

@@ -46,6 +46,8 @@ export function makeDispatch(router: Router, latchkey: Latchkey, log: Log): Disp
     const patience = latchkey.patience()
     return whenThere(admitted(route, exchange, patience), (caller) =>
       whenThere(inputOf(route, exchange, params), (input) => {
+        // Who was told to come again must not find done what came too late.
+        if (exchange.answered) return
         const context = new Context(caller, input, exchange, patience, log)
         return whenThere(route.handle(context as never), (fields) => sendAnswer(exchange, route, fields))
       }),
@@ -72,6 +74,8 @@ export function makeDispatch(router: Router, latchkey: Latchkey, log: Log): Disp
       const late = new Unavailable({ cause: new Error(`No answer within ${deadlineMs} ms.`) })
       fail(exchange, late)
       exchange.cancel(late)
+      // A list of which some was sent cannot be refused any more, and whoever makes it may not heed the signal.
+      if (exchange.response.headersSent && !exchange.response.writableEnded) exchange.response.destroy()
     }, deadlineMs)
     exchange.response.once('close', () => clearTimeout(timer))
   }
@@ -119,7 +123,7 @@ function inputOf(route: Route, exchange: Exchange, params: Readonly<Record<strin
   const read = route.body === null ? dropBody(exchange) : readJson(exchange)
   return whenThere(read, (body) => ({
     body: route.body === null ? undefined : validated(route.body, body, 'body'),
-    query: route.query === null ? {} : validated(route.query, queryOf(exchange), 'query'),
+    query: route.query === null ? queryOf(exchange) : validated(route.query, queryOf(exchange), 'query'),
     params: route.params === null ? params : validated(route.params, params, 'params'),
   }))
 }

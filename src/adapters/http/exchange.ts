@@ -78,7 +78,8 @@ export class Exchange implements Answered, Requester {
 
   /** Whether the error tells no more than that this request was called off: it was answered, or has nobody to answer. */
   isCalledOff(error: unknown): boolean {
-    if (this.cancelled !== null && error === this.cancelled) return true
+    if (this.cancelled !== null && (error === this.cancelled || causeOf(error) === this.cancelled))
+      return true
     // That the client of another request went away is no answer to this one.
     return error instanceof ClientGone && (this.cancelled !== null || this.request.socket.destroyed)
   }
@@ -121,6 +122,11 @@ export class Exchange implements Answered, Requester {
   get isWhole(): boolean {
     return this.request.complete || this.declaredBytes === 0
   }
+}
+
+/** Node's own functions reject with an error of their own when a signal aborts, and have its reason as the cause. */
+function causeOf(error: unknown): unknown {
+  return error instanceof Error ? error.cause : undefined
 }
 
 /** The client left before the exchange was over: there is nobody to answer. */

@@ -29,9 +29,16 @@ type CallerContext<A extends Auth> = A extends 'customer'
 /** What a handler may answer where the route declares what it returns: that, its text, or the same with one list streamed. */
 type Answer<R> = R extends Schema
   ? v.InferInput<R> extends AnswerFields
-    ? Readable<v.InferInput<R>> | AnswerText | StreamedList
+    ? Readable<v.InferInput<R>> | AnswerText | Streamable<Readable<v.InferInput<R>>>
     : never
   : AnswerFields | AnswerText | StreamedList
+
+/** An answer, any one of whose lists is streamed. */
+type Streamable<A> = {
+  [Field in keyof A & string]: NonNullable<A[Field]> extends readonly (infer Item)[]
+    ? StreamedList<Field, Item, Omit<A, Field>>
+    : never
+}[keyof A & string]
 
 /** The same, also where it cannot be written to: an answer is only read. */
 export type Readable<T> = T extends readonly (infer Item)[]

@@ -29,7 +29,7 @@ async function sendList(
   { field, items, fields }: StreamedList,
   returns: Route['returns'],
 ): Promise<void> {
-  const declared = returns === null ? fields : v.parse(v.omit(returns, [field]), fields)
+  const declared = returns === null ? fields : v.parse(restOf(returns, field), fields)
   const texts = textsOf(items, returns === null ? null : itemOf(returns, field))
   try {
     // What fails before anything was sent is answered like any other failure.
@@ -63,6 +63,21 @@ async function* textsOf(
 ): AsyncGenerator<string, void> {
   for await (const item of items)
     yield JSON.stringify(schema === null ? item : v.parse(schema, item)) ?? 'null'
+}
+
+/** What is declared beside the list. What looks at an answer as a whole cannot look at one that is sent while it is made. */
+function restOf(returns: NonNullable<Route['returns']>, field: string): NonNullable<Route['returns']> {
+  const { [field]: list, ...entries } = returns.entries
+  if ([returns, list].some(hasChecks))
+    throw new Error(`The route returns ${field} with checks of the whole, which a streamed list cannot have.`)
+  return v.object(entries)
+}
+
+function hasChecks(schema: object | undefined): boolean {
+  const { pipe = [] } = (schema ?? {}) as {
+    pipe?: readonly v.PipeItem<unknown, unknown, v.BaseIssue<unknown>>[]
+  }
+  return pipe.slice(1).some(({ kind }) => kind !== 'metadata')
 }
 
 function itemOf({ entries }: NonNullable<Route['returns']>, field: string): v.GenericSchema {

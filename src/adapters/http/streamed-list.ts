@@ -1,13 +1,13 @@
 import type { AnswerFields } from './answer-text.ts'
 
 /** A success one of whose fields is a list that is sent while it is read, so that none of its length is kept. */
-export class StreamedList {
-  readonly field: string
-  readonly items: AsyncIterable<unknown> | Iterable<unknown>
+export class StreamedList<Field extends string = string, Item = unknown, Fields = AnswerFields> {
+  readonly field: Field
+  readonly items: AsyncIterable<Item> | Iterable<Item>
   /** The other fields of the answer. */
-  readonly fields: AnswerFields
+  readonly fields: Fields
 
-  constructor(field: string, items: StreamedList['items'], fields: AnswerFields) {
+  constructor(field: Field, items: AsyncIterable<Item> | Iterable<Item>, fields: Fields) {
     this.field = field
     this.items = items
     this.fields = fields
@@ -18,10 +18,10 @@ export class StreamedList {
  * A large list as an answer: `streamed('orders', rows)` is sent as `{ "success": true, "orders": [ … ] }`. A failure before
  * the first item is answered like any other; after it nothing can be taken back, and the connection breaks off.
  */
-export function streamed(
-  field: string,
-  items: AsyncIterable<unknown> | Iterable<unknown>,
-  fields: AnswerFields = {},
-): StreamedList {
+export function streamed<Field extends string, Item, Fields extends AnswerFields = Record<never, never>>(
+  field: Field,
+  items: AsyncIterable<Item> | Iterable<Item>,
+  fields: Fields = {} as Fields,
+): StreamedList<Field, Item, Fields> {
   return new StreamedList(field, items, fields)
 }

@@ -197,6 +197,24 @@ export function customersContract(name: string, create: CreateStores): void {
       assert.equal((await login(stores, { ...customer, passwordHash: 'new hash' })).accepted, true)
     })
 
+    sentence('a hash is renewed for whoever still has it, and no token ends with it', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const tokens = [await login(stores, customer), await namedToken(stores, customer)]
+      const { id, email, passwordHash } = customer
+      const renew = (who: string, from: string) => stores.customers.rehash(who, from, 'renewed', WAIT_MS)
+      const hash = async () => (await stores.customers.findByEmail(email, WAIT_MS))?.passwordHash
+
+      // A new password may have been set while the old one was being hashed anew.
+      assert.equal(await renew(id, 'another hash'), false)
+      assert.equal(await renew(randomUUID(), passwordHash), false)
+      assert.equal(await hash(), passwordHash)
+      assert.equal(await renew(id, passwordHash), true)
+      assert.equal(await hash(), 'renewed')
+      assert.equal(await renew(id, passwordHash), false)
+      const left = await unrevoked(stores, id)
+      assert.deepEqual(left.map((token) => token.id).sort(), tokens.map(({ token }) => token.id).sort())
+    })
+
     sentence('a disabled customer stays so since the first time, until enabled', async (stores) => {
       const customer = await storedCustomer(stores)
       const disabledAtMs = async () =>

@@ -102,6 +102,17 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       for (const { digest } of [later, bot, stranger]) assert.equal(await revokedAtMs(digest), null)
     })
 
+    // The other instances are told of a revocation where there was one.
+    sentence('a login answers how many it revoked', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const other = await storedCustomer(stores)
+      await namedToken(stores, customer)
+      for (const revoked of [0, 1, 1]) assert.equal((await login(stores, customer)).revoked, revoked)
+      assert.equal((await login(stores, other)).revoked, 0)
+      await stores.loginTokens.revokeOf(customer.id, {}, Date.now(), WAIT_MS)
+      assert.equal((await login(stores, customer)).revoked, 0)
+    })
+
     sentence('a login replaces one that has expired', async (stores) => {
       const customer = await storedCustomer(stores)
       await login(stores, customer, { createdAtMs: 1_600_000_000_000, expiresAtMs: 1_600_000_000_001 })

@@ -112,6 +112,17 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       }
     })
 
+    // By how long an answer takes nobody must learn who has a password here.
+    it('no hash, a damaged and a cheaper one take as long as the configured cost', SENTENCE, async () => {
+      const place = create(10).queue(new AbortController().signal)
+      const same = VECTORS[3][1]
+      const full = await shortestMs(() => place.verify('wrong', same))
+      for (const other of [null, same.slice(0, -1), VECTORS[1][1]]) {
+        const ms = await shortestMs(() => place.verify('wrong', other))
+        assert.ok(ms > full / 2, `${JSON.stringify(other)}: ${ms} of ${full} ms`)
+      }
+    })
+
     it('many at once are each answered for themselves', SENTENCE, async () => {
       const hash = VECTORS[0][1]
       const answers = await Promise.all(
@@ -195,6 +206,17 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       },
     )
   })
+}
+
+/** Of several times: what else the machine does only makes one longer. */
+async function shortestMs(work: () => Promise<unknown>): Promise<number> {
+  let shortest = Number.POSITIVE_INFINITY
+  for (let round = 0; round < 5; round++) {
+    const beganMs = performance.now()
+    await work()
+    shortest = Math.min(shortest, performance.now() - beganMs)
+  }
+  return shortest
 }
 
 /** How many places there are at once; all of them are left again, each of them twice. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
@@ -20,6 +20,11 @@ import { until } from '../../support/until.ts'
 
 const LINE = { sku: 'A-1', secret: 'not for you' }
 const returns = v.object({ lines: v.array(v.object({ sku: v.string() })), total: v.optional(v.number()) })
+interface Tree {
+  tree?: Tree | undefined
+}
+const TREE: v.GenericSchema<Tree> = v.looseObject({ tree: v.optional(v.lazy(() => TREE)) })
+const JSON_OF_2_BYTES = { 'Content-Type': 'application/json', 'Content-Length': '2' }
 const seen: string[] = []
 let produced = 0
 let closed = deferred<string>()
@@ -52,6 +57,12 @@ async function* slowly() {
     await sleep(20)
     yield LINE
   }
+}
+
+/** Begins, and then waits for what never comes, whoever wants it. */
+async function* stuck() {
+  yield LINE
+  await new Promise(() => {})
 }
 
 /** A promise of a library's, whose work begins when somebody waits for it. */
@@ -95,6 +106,41 @@ describe('What a handler answers', () => {
           deadlineMs: 200,
           handle: () => streamed('lines', slowly()),
         }),
+        route('GET /list/stuck', { auth: 'none', deadlineMs: 200, handle: () => streamed('lines', stuck()) }),
+        route('GET /list/described', {
+          auth: 'none',
+          returns: v.pipe(returns, v.description('Lines.')),
+          handle: () => streamed('lines', lines(2), { total: 2 }),
+        }),
+        route('GET /list/checked', {
+          auth: 'none',
+          returns: v.object({ lines: v.pipe(returns.entries.lines, v.maxLength(1)) }),
+          handle: () => streamed('lines', lines(2)),
+        }),
+        route('POST /trees', {
+          auth: 'none',
+          body: TREE,
+          bodyLimitBytes: 100_000,
+          handle: ({ body }) => ({ tree: body }),
+        }),
+        route('POST /slow-body', {
+          auth: 'none',
+          deadlineMs: 100,
+          body: v.unknown(),
+          handle() {
+            seen.push('handled')
+            return {}
+          },
+        }),
+        route('GET /napping', {
+          auth: 'none',
+          deadlineMs: 50,
+          handle: async ({ signal }) => {
+            await sleep(60_000, null, { signal })
+            return {}
+          },
+        }),
+        route('GET /query', { auth: 'none', handle: ({ query }) => ({ query }) }),
         route('POST /lines', { auth: 'none', status: 201, handle: () => query }),
         route('GET /claims', { auth: 'none', handle: () => ({ success: false, a: 1 }) }),
         route('GET /followed', {
@@ -116,7 +162,7 @@ describe('What a handler answers', () => {
             throw new MethodNotAllowed('GET\r\nSet-Cookie: a=b')
           },
         }),
-        route('GET /no-list', { auth: 'none', returns, handle: () => streamed('total', [1]) }),
+        route('GET /no-list', { auth: 'none', returns, handle: () => streamed('total', [1]) as never }),
         route('GET /late', { auth: 'none', deadlineMs: 50, handle: ({ signal }) => untilCalledOff(signal) }),
         route('GET /patient', {
           auth: 'none',
@@ -224,6 +270,62 @@ describe('What a handler answers', () => {
 
   it('breaks off past the deadline of its route where a list is still being read', async () => {
     await assert.rejects(app.call('/api/list/slow', { method: 'GET' }))
+  })
+
+  it('breaks off there too where the list has come to a standstill', async () => {
+    await assert.rejects(app.call('/api/list/stuck', { method: 'GET' }))
+  })
+
+  it('is streamed as it is declared, and a bug where a check would need the whole of it', async () => {
+    const { body } = await app.call('/api/list/described', { method: 'GET' })
+    assert.deepEqual(body, { success: true, lines: [{ sku: 'A-1' }, { sku: 'A-1' }], total: 2 })
+    assert.equal((await app.call('/api/list/checked', { method: 'GET' })).status, 500)
+  })
+
+  it('is a refusal where a body is nested too deep for whatever looks at it', async () => {
+    const nested = (levels: number) => `${'{"tree":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
+    const { status, body } = await app.call('/api/trees', { body: nested(100) })
+    assert.deepEqual([status, JSON.stringify(body.tree)], [200, nested(100)])
+    for (const levels of [101, 2000, 10_000]) {
+      const { status, body } = await app.call('/api/trees', { body: nested(levels) })
+      assert.deepEqual([status, Object.keys(body.errors)], [422, ['body']], `${levels}`)
+    }
+    const wide = { tree: {}, more: Array.from({ length: 5000 }, () => [[1]]) }
+    assert.equal((await app.call('/api/trees', { body: wide })).status, 200)
+  })
+
+  it('does not begin where the body came after the deadline: the caller was told to come again', async () => {
+    seen.length = 0
+    const asking = request({
+      port: app.port,
+      path: '/api/slow-body',
+      method: 'POST',
+      headers: JSON_OF_2_BYTES,
+    })
+    asking.on('error', () => {}).write('{')
+    const [response] = (await once(asking, 'response')) as [IncomingMessage]
+    assert.equal(response.statusCode, 503)
+    response.resume()
+    asking.end('}')
+    assert.equal((await app.call('/api/query', { method: 'GET' })).status, 200)
+    await sleep(100)
+    assert.deepEqual(seen, [])
+  })
+
+  it('is not told again where it was waited for by functions of node’s', async () => {
+    const linesBefore = app.logLines.length
+    assert.equal((await app.call('/api/napping', { method: 'GET' })).status, 503)
+    await sleep(20)
+    const events = app.logLines.slice(linesBefore).map((text) => JSON.parse(text))
+    assert.deepEqual(
+      events.map(({ level, event }) => [level, event]),
+      [['warn', 'request.failed']],
+    )
+  })
+
+  it('knows the query without a schema as text, the last of what stands in it twice', async () => {
+    const { body } = await app.call('/api/query?a=1&b=&a=%E2%82%AC', { method: 'GET' })
+    assert.deepEqual(body.query, { a: '€', b: '' })
   })
 
   it('may come of a library whose promises are its own', async () => {

@@ -53,6 +53,14 @@ describe('a declaration', () => {
       () => route('GET /a/:id', { auth: 'none', params: v.object({ no: v.string() }), handle }),
     ],
     [
+      'a query that is to be a number',
+      () => route('GET /a', { auth: 'none', query: v.object({ page: v.optional(v.number()) }), handle }),
+    ],
+    [
+      'a parameter that is to be a list',
+      () => route('GET /a/:id', { auth: 'none', params: v.object({ id: v.array(v.string()) }), handle }),
+    ],
+    [
       'an answer that is a list',
       // @ts-expect-error an answer is an object of fields
       () => route('GET /a', { auth: 'none', returns: v.array(v.string()), handle: () => ['a'] }),
@@ -106,6 +114,8 @@ describe('a declaration', () => {
         const name: string = service
         // @ts-expect-error a program has no customer
         rest.customer
+        // @ts-expect-error it is made when it is asked for by name
+        rest.requestId
         return { name }
       },
     })
@@ -119,6 +129,10 @@ test('a route that declares its answer has to answer that, and need not be able 
   const lines: readonly { readonly sku: string }[] = [{ sku: 'A-1' }]
   route('GET /a', { auth: 'none', returns, handle: () => ({ lines }) })
   route('GET /a', { auth: 'none', returns, handle: () => streamed('lines', lines) })
+  // @ts-expect-error there is no such list
+  route('GET /a', { auth: 'none', returns, handle: () => streamed('rows', lines) })
+  // @ts-expect-error its items are others
+  route('GET /a', { auth: 'none', returns, handle: () => streamed('lines', [1]) })
   // @ts-expect-error a field is missing
   route('GET /a', { auth: 'none', returns, handle: () => ({}) })
   // @ts-expect-error a field has another type

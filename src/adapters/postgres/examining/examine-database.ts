@@ -1,6 +1,6 @@
 import { type Facts, type Finding, fault, fine } from '../../../application/finding.ts'
 import { withDirectClient } from '../direct-client.ts'
-import { pendingMigrations } from '../migrations.ts'
+import { type MigrationSet, pendingMigrations } from '../migrations.ts'
 import { serverFaults } from '../server-faults.ts'
 import { isTransactionPooler } from '../transaction-pooler.ts'
 import { clockSkew } from './clock-skew.ts'
@@ -13,6 +13,8 @@ export interface DatabaseSettings {
   readonly url: string
   /** Without a transaction pooler in between, if the operator gave one. */
   readonly directUrl: string
+  /** What its schema is made of. */
+  readonly sets: readonly MigrationSet[]
   readonly prepared: boolean
   readonly migrate: 'auto' | 'off'
   /** Connections that one instance takes, all its processes together. */
@@ -93,8 +95,8 @@ async function server(url: string): Promise<Finding> {
   return fault('database.server', state, sentences, 'The README has a section on a database of yours.')
 }
 
-async function migrations({ directUrl, migrate }: DatabaseSettings): Promise<Finding> {
-  const pending = await pendingMigrations({ url: directUrl })
+async function migrations({ directUrl, sets, migrate }: DatabaseSettings): Promise<Finding> {
+  const pending = (await Promise.all(sets.map((set) => pendingMigrations({ url: directUrl, set })))).flat()
   const facts: Facts = { pending }
   if (pending.length === 0) return fine('database.migrations', 'The schema is current.', facts)
   const message = `The schema lacks ${pending.join(', ')}.`

@@ -4,6 +4,7 @@ import {
   type DatabaseSettings,
   examineDatabase,
 } from '../../../../src/adapters/postgres/examining/examine-database.ts'
+import { LATCHKEY_MIGRATIONS } from '../../../../src/adapters/postgres/migrations.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { hasPgBouncer, openPgBouncer } from '../../../support/pgbouncer.ts'
 import { HASH } from '../../../support/program-suite.ts'
@@ -12,6 +13,7 @@ async function examined(url: string, more: Partial<DatabaseSettings> = {}) {
   const findings = await examineDatabase({
     url,
     directUrl: url,
+    sets: [LATCHKEY_MIGRATIONS],
     prepared: true,
     migrate: 'auto',
     connections: 12,
