@@ -1,5 +1,8 @@
 import { element } from './element.js'
 
+/** A form that waits for ever could not be sent again. */
+const WAIT_MS = 60_000
+
 /**
  * The form that calls an operation. `tokens` has what was typed for each security scheme; `useToken` takes one that an
  * answer holds.
@@ -49,6 +52,7 @@ export function tryIt({ path, method, operation, serverUrl, tokens, useToken }) 
     event.preventDefault()
     call()
   })
+  let isWaiting = false
   showCurl()
   return form
 
@@ -58,6 +62,8 @@ export function tryIt({ path, method, operation, serverUrl, tokens, useToken }) 
     for (const { parameter, input } of inputs) {
       if (parameter.in === 'path')
         filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(input.value))
+      else if (hasFreeNames(parameter))
+        for (const [name, value] of new URLSearchParams(input.value)) query.append(name, value)
       else if (input.value !== '') query.append(parameter.name, input.value)
     }
     return query.size === 0 ? filled : `${filled}?${query}`
@@ -71,8 +77,11 @@ export function tryIt({ path, method, operation, serverUrl, tokens, useToken }) 
   }
 
   async function call() {
+    if (isWaiting) return
     const token = scheme === null ? '' : (tokens[scheme] ?? '')
-    send.disabled = true
+    isWaiting = true
+    // Not disabled, which would take the focus from it.
+    send.setAttribute('aria-disabled', 'true')
     result.replaceChildren('Waiting …')
     const beganMs = performance.now()
     try {
@@ -87,12 +96,14 @@ export function tryIt({ path, method, operation, serverUrl, tokens, useToken }) 
         credentials: 'omit',
         cache: 'no-store',
         redirect: 'error',
+        signal: AbortSignal.timeout(WAIT_MS),
       })
       show(response, await response.text(), performance.now() - beganMs)
     } catch {
       result.replaceChildren(element('p', { className: 'bad', textContent: 'No answer came.' }))
     } finally {
-      send.disabled = false
+      isWaiting = false
+      send.removeAttribute('aria-disabled')
     }
   }
 
@@ -158,4 +169,9 @@ function compact(text) {
 
 function quoted(text) {
   return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** Whether it stands for any number of names, such as `a=1&b=2`, and for none of its own. */
+function hasFreeNames({ in: place, explode, schema }) {
+  return place === 'query' && explode === true && schema.type === 'object'
 }

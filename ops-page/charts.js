@@ -19,6 +19,8 @@ export function makeCharts({ place, slider, moment }) {
   let chosen = null
   /** Where the pointer is, while it is over a chart. */
   let pointed = null
+  /** Whether the slider was moved after the pointer, which may rest on a chart. */
+  let isSteered = false
   const cards = CHARTS.map((chart) => makeCard(chart, { range, onPointed }))
   place.replaceChildren(...cards.map(({ card }) => card))
 
@@ -33,8 +35,14 @@ export function makeCharts({ place, slider, moment }) {
   slider.addEventListener('input', () => {
     const at = Number(slider.value)
     chosen = at < samples.at_ms.length - 1 ? samples.at_ms[at] : null
+    isSteered = true
+    pointed = null
     point()
     show()
+  })
+
+  place.addEventListener('pointermove', () => {
+    isSteered = false
   })
 
   return {
@@ -44,10 +52,11 @@ export function makeCharts({ place, slider, moment }) {
       spanMs = allMs
       const last = Math.max(0, samples.at_ms.length - 1)
       slider.max = String(last)
+      // A chosen moment stays where it is until it leaves the charts; another process has samples of other moments.
+      const at = chosen === null ? -1 : samples.at_ms.findLastIndex((ms) => ms <= chosen)
+      chosen = samples.at_ms[at] ?? null
+      slider.value = String(chosen === null ? last : at)
       for (const { draw } of cards) draw(samples)
-      // A chosen moment stays where it is until it leaves the charts.
-      if (chosen !== null && !(samples.at_ms[0] <= chosen)) chosen = null
-      slider.value = String(chosen === null ? last : samples.at_ms.indexOf(chosen))
       if (pointed === null) point()
       show()
     },
@@ -60,12 +69,14 @@ export function makeCharts({ place, slider, moment }) {
 
   /** A chart tells of a chosen moment as of a pointer: what counts is the chart that the pointer is over. */
   function onPointed(plot) {
+    if (isSteered) return
     const under = place.querySelector('.u-over:hover')
     if (under !== null && under !== plot.over) return
     const at = under === null ? null : (plot.cursor.idx ?? null)
     if (at === pointed) return
     pointed = at
-    if (at === null) point()
+    // Once the chart has told the others that the pointer is gone.
+    if (at === null) queueMicrotask(point)
     show()
   }
 
@@ -128,7 +139,8 @@ function makeCard(chart, { range, onPointed }) {
         (samples[column] ?? []).map((value) => (value === null ? null : value * times)),
       )
       note.hidden = empty === undefined || columns.some((column) => column.some((value) => value !== null))
-      plot.setData([samples.at_ms.map((ms) => ms / 1000), ...columns])
+      // At once: where a moment is in the chart is asked for next.
+      plot.batch(() => plot.setData([samples.at_ms.map((ms) => ms / 1000), ...columns]))
     },
     tell(numbers) {
       big.textContent = headline(numbers) ?? NOTHING

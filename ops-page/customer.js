@@ -1,5 +1,5 @@
 import { element } from './element.js'
-import { ask } from './service.js'
+import { ask, Refused } from './service.js'
 
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
 const byId = (id) => document.getElementById(id)
@@ -9,6 +9,7 @@ export function makeCustomerSearch(failed) {
   const told = byId('told')
   const found = byId('found')
   let asked = 0
+  let isRevoking = false
 
   byId('search').addEventListener('submit', (event) => {
     event.preventDefault()
@@ -17,6 +18,8 @@ export function makeCustomerSearch(failed) {
   return {
     clear() {
       asked++
+      // Behind a question that is still asked nothing can be reached.
+      byId('sure').close()
       byId('search').reset()
       say('')
       found.replaceChildren()
@@ -29,15 +32,18 @@ export function makeCustomerSearch(failed) {
     try {
       const answer = await ask('customer', { email })
       if (turn !== asked) return
-      say(answer.customer === null ? 'Nobody has this e-mail.' : before)
       found.replaceChildren(...(answer.customer === null ? [] : [customerCard(answer)]))
+      say(answer.customer === null ? 'Nobody has this e-mail.' : before || countOf(answer))
     } catch (error) {
-      if (turn === asked) fail(error)
+      if (turn !== asked) return
+      // Whoever was shown must not stand below the e-mail of another.
+      found.replaceChildren()
+      fail(error, before)
     }
   }
 
   function customerCard({ customer, tokens, more }) {
-    const active = tokens.filter(({ state }) => state === 'active').length
+    const active = activeOf(tokens)
     return element(
       'article',
       { className: 'card', 'aria-labelledby': 'who' },
@@ -46,7 +52,7 @@ export function makeCustomerSearch(failed) {
         { className: 'heading' },
         element('h3', { id: 'who', textContent: customer.name ?? customer.email }),
         button('Revoke all', 'danger', active === 0, () =>
-          revoke(customer, 'revoke-all', {}, `Revoke all tokens of ${customer.email}?`),
+          revoke(customer, 'revoke-all', {}, `Revoke all tokens of ${customer.email}?`, ''),
         ),
       ),
       element(
@@ -106,27 +112,45 @@ export function makeCustomerSearch(failed) {
 
   function revokeButton(customer, { id, name }) {
     const made = button('Revoke', 'plain', false, () =>
-      revoke(customer, 'revoke', { token_id: id }, `Revoke the token “${name}”?`),
+      revoke(
+        customer,
+        'revoke',
+        { token_id: id },
+        `Revoke the token “${name}” of ${customer.email}?`,
+        `It has the id ${id}. `,
+      ),
     )
     made.setAttribute('aria-label', `Revoke ${name}, ${id}`)
     return made
   }
 
-  async function revoke(customer, path, chosen, question) {
-    if (!(await sure(question))) return
+  /** What is asked for meanwhile, or a page that was closed, is not taken over by the answer. */
+  async function revoke(customer, path, chosen, question, which) {
+    if (isRevoking || !(await sure(question, which))) return
+    const turn = ++asked
+    isRevoking = true
+    let done = 'Whether it was done is not known: search again to see.'
     try {
       const { revoked } = await ask(path, { customer_id: customer.id, ...chosen })
-      // The button that was pressed will be gone.
-      told.focus()
-      const tokens = revoked === 1 ? '1 token is' : `${revoked} tokens are`
-      await find(customer.email, `${tokens} revoked, on every instance.`)
+      done = `${revoked === 1 ? '1 token is' : `${revoked} tokens are`} revoked, on every instance.`
+      if (turn !== asked) return
+      say(done)
     } catch (error) {
-      fail(error)
+      if (turn !== asked) return
+      found.replaceChildren()
+      fail(error, done)
+    } finally {
+      isRevoking = false
+      // The button that was pressed will be gone.
+      if (turn === asked) told.focus()
     }
+    if (turn === asked && found.hasChildNodes()) await find(customer.email, done)
   }
 
-  function fail(error) {
-    say(error.message, true)
+  /** Tells what is known beside what went wrong. */
+  function fail(error, known = '') {
+    const problem = error instanceof Refused ? error.message : 'No answer came.'
+    say(`${problem} ${known}`.trim(), true)
     failed(error)
   }
 
@@ -136,12 +160,21 @@ export function makeCustomerSearch(failed) {
   }
 }
 
-/** Whether the operator means it. */
-function sure(question) {
+function activeOf(tokens) {
+  return tokens.filter(({ state }) => state === 'active').length
+}
+
+function countOf({ tokens }) {
+  const active = activeOf(tokens)
+  return active === 1 ? '1 active token.' : `${active} active tokens.`
+}
+
+/** Whether the operator means it, for this one. */
+function sure(question, which) {
   const dialog = byId('sure')
   byId('question').textContent = question
   byId('consequence').textContent =
-    'Whoever uses one that is revoked is refused from then on. It cannot be undone.'
+    `${which}Whoever uses one that is revoked is refused from then on. It cannot be undone.`
   dialog.returnValue = ''
   dialog.showModal()
   return new Promise((resolve) => {

@@ -4,6 +4,8 @@ import { ask, Refused, useToken } from './service.js'
 
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' })
 const RETRY_MS = 2000
+/** Samples that are missing. */
+const STANDS_AFTER = 4
 const byId = (id) => document.getElementById(id)
 
 const search = makeCustomerSearch(closeIfRefused)
@@ -12,6 +14,8 @@ let timer = 0
 let isOpen = false
 /** What comes back after the page was closed, or opened anew, is not shown. */
 let opening = 0
+/** The newest sample that was shown, and since when. */
+let newest = { atMs: 0, sinceMs: 0 }
 
 byId('opening').addEventListener('submit', async (event) => {
   event.preventDefault()
@@ -22,6 +26,7 @@ byId('opening').addEventListener('submit', async (event) => {
     const live = await ask('live')
     if (turn === opening) open(live)
   } catch (error) {
+    if (turn !== opening) return
     useToken('')
     byId('refused').textContent = error instanceof Refused ? error.message : 'The service does not answer.'
   }
@@ -80,7 +85,11 @@ function show({ instance, version, every_ms, keep, samples }) {
   const lastMs = samples.at_ms.at(-1)
   byId('source').textContent =
     `${instance} · ${version} · ${lastMs === undefined ? 'no sample yet' : TIME.format(lastMs)}`
-  state('Live', 'good')
+  const nowMs = performance.now()
+  if (lastMs !== newest.atMs) newest = { atMs: lastMs, sinceMs: nowMs }
+  // The service answers, and does not measure: a worker of it may stand still.
+  const stands = nowMs - newest.sinceMs > STANDS_AFTER * every_ms
+  state(stands ? 'No new samples' : 'Live', stands ? 'bad' : 'good')
   charts.update(samples, every_ms * keep)
   again(every_ms)
 }

@@ -23,13 +23,14 @@ export async function callAt(
   path: string,
   { method = 'POST', token = null, body, headers = {} }: CallOptions = {},
 ): Promise<Called> {
+  const sent = new Headers({
+    ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+  })
+  for (const [name, value] of Object.entries(headers)) sent.set(name, value)
   const response = await fetch(url + path, {
     method,
-    headers: {
-      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      ...headers,
-    },
+    headers: sent,
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const { status, headers: answered } = response

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { aDigest, aLoginToken } from './builders.ts'
 import { login, type Stores, storedCustomer, unrevoked, WAIT_MS } from './stores.ts'
 
 /**
@@ -50,6 +51,9 @@ export async function raceEnding(
       )
     }
     calls.push(login(stores, customer))
+    // Another password ends no named token that is made after it, a disable each.
+    const bot = aLoginToken({ customerId: customer.id, name: 'bot' })
+    if (ending === 'disable') calls.push(stores.loginTokens.add(bot, aDigest(), WAIT_MS))
   }
   await Promise.all(calls)
   assert.deepEqual(await unrevoked(stores, customer.id), [], `a token outlived the ${ending}`)

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertQuiet, type Browser, chromiumHere, openBrowser } from '../support/chromium.ts'
 import { type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
+import { until } from '../support/until.ts'
 
 const checks = readFileSync(join(import.meta.dirname, '../support/in-page.js'), 'utf8')
 const program = chromiumHere()
@@ -98,7 +99,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     const importer = (await page.textContent('tr:has-text("importer") .id')) ?? ''
     await tabTo(`Revoke importer, ${importer}`)
     await keyboard.press('Enter')
-    await page.waitForSelector('#question:text-is("Revoke the token “importer”?")')
+    await page.waitForSelector(`#question:text-is("Revoke the token “importer” of ${email}?")`)
     assert.equal(await inPage(page, 'nameOfFocused()'), 'Keep')
     await keyboard.press('Escape')
     assert.equal(await inPage(page, 'nameOfFocused()'), `Revoke importer, ${importer}`)
@@ -107,6 +108,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     await tabTo('Revoke')
     await keyboard.press('Enter')
     await page.waitForSelector('#told:text-is("1 token is revoked, on every instance.")')
+    assert.equal(await inPage(page, 'document.activeElement.id'), 'told')
     assert.deepEqual(await Promise.all([secret, ...secrets].map(statusOf)), [200, 401, 200])
     assert.equal(await page.textContent('tr:has-text("importer") .chip'), 'revoked')
 
@@ -134,6 +136,13 @@ describe('the operator’s page in a browser', { skip }, () => {
     assert.match((await moment()) ?? '', /\d\d:\d\d:\d\d/)
     await samplesShown(page, 2)
     assert.match((await moment()) ?? '', /\d\d:\d\d:\d\d/)
+    // The slider, too, where it is moved after the pointer.
+    await page.focus('#slider')
+    await page.keyboard.press('Home')
+    await page.keyboard.press('End')
+    assert.equal(await moment(), 'now')
+    await samplesShown(page, 2)
+    assert.equal(await moment(), 'now')
     await page.mouse.move(1, 1)
     assert.equal(await moment(), 'now')
     await samplesShown(page, 2)
@@ -174,6 +183,91 @@ describe('the operator’s page in a browser', { skip }, () => {
     await page.waitForSelector('#state:text-is("Live")')
     observed.errors.splice(0)
     assertQuiet(observed)
+    await page.close()
+  })
+
+  test('lets no late answer take over what was asked for since', async () => {
+    const [ana, bea] = [await app.addCustomer(), await app.addCustomer()]
+    await bot(ana.id, 'importer')
+    const { page, observed } = await opened()
+    const held: (() => Promise<void>)[] = []
+    await page.route('**/ops/revoke', (route) => void held.push(() => route.continue()))
+    const search = async (email: string) => {
+      await page.fill('#email', email)
+      await page.click('#search button')
+      await page.waitForSelector(`#found :text("${email}")`)
+    }
+    await search(ana.email)
+    await page.click('#found button:text-is("Revoke")')
+    await page.click('#yes')
+    await search(bea.email)
+    await page.focus('#email')
+    const answered = page.waitForResponse('**/ops/revoke')
+    await held[0]?.()
+    await answered
+    await samplesShown(page, 2)
+    assert.equal(await page.locator(`#found :text("${ana.email}")`).count(), 0)
+    assert.equal(await inPage(page, 'document.activeElement.id'), 'email')
+    assertQuiet(observed)
+    await page.close()
+  })
+
+  test('shows nobody below what went wrong, and says when it is not known what was done', async () => {
+    const { id, email } = await app.addCustomer()
+    await bot(id, 'importer')
+    const { page, observed } = await opened()
+    const show = async () => {
+      await page.fill('#email', email)
+      await page.click('#search button')
+      await page.waitForSelector('#told:text-is("1 active token.")')
+    }
+    await show()
+    await page.route('**/ops/revoke', (route) => route.abort())
+    await page.click('#found button:text-is("Revoke")')
+    await page.click('#yes')
+    await page.waitForSelector(
+      '#told:text-is("No answer came. Whether it was done is not known: search again to see.")',
+    )
+    assert.equal(await page.locator('#who').count(), 0)
+    await show()
+    await page.route('**/ops/customer', (route) => route.abort())
+    await page.click('#search button')
+    await page.waitForSelector('#told:text-is("No answer came.")')
+    assert.equal(await page.locator('#who').count(), 0)
+    observed.errors.splice(0)
+    assertQuiet(observed)
+    await page.close()
+  })
+
+  test('closes what it asks with itself, and is not closed by an earlier try to open it', async () => {
+    const { id, email } = await app.addCustomer()
+    await bot(id, 'importer')
+    const { page, observed } = await browser.open(`${app.url}/ops`)
+    const held: (() => Promise<void>)[] = []
+    await page.route('**/ops/live', (route) =>
+      held.length > 0 ? route.continue() : void held.push(() => route.abort()),
+    )
+    await page.fill('#token', SERVICE_SECRET)
+    await page.click('#opening button')
+    await until(() => held.length > 0)
+    await page.click('#opening button')
+    await page.waitForSelector('#opened:not([hidden])')
+    await held[0]?.()
+    await samplesShown(page, 2)
+    assert.ok(await page.isVisible('#opened'))
+
+    await page.fill('#email', email)
+    await page.click('#search button')
+    await page.click('#found button:text-is("Revoke")')
+    await page.waitForSelector('#sure[open]')
+    await page.route('**/ops/live', (route) =>
+      route.fulfill({ status: 401, json: { success: false, error: 'It was rotated.' } }),
+    )
+    await page.waitForSelector('#refused:text-is("It was rotated.")')
+    assert.equal(await page.isVisible('#sure'), false)
+    assert.equal(await inPage(page, 'document.activeElement.id'), 'token')
+    observed.errors.splice(0)
+    assertQuiet(observed, [401])
     await page.close()
   })
 

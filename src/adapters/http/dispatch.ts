@@ -71,11 +71,12 @@ export function makeDispatch(router: Router, latchkey: Latchkey, log: Log): Disp
 
   function endBy(exchange: Exchange, deadlineMs: number): void {
     const timer = setTimeout(() => {
+      if (exchange.answered && !exchange.streams) return
       const late = new Unavailable({ cause: new Error(`No answer within ${deadlineMs} ms.`) })
       fail(exchange, late)
       exchange.cancel(late)
       // A list of which some was sent cannot be refused any more, and whoever makes it may not heed the signal.
-      if (exchange.response.headersSent && !exchange.response.writableEnded) exchange.response.destroy()
+      if (exchange.streams) exchange.response.destroy()
     }, deadlineMs)
     exchange.response.once('close', () => clearTimeout(timer))
   }
@@ -89,7 +90,9 @@ export function makeDispatch(router: Router, latchkey: Latchkey, log: Log): Disp
     try {
       sendFailure(exchange, told)
     } catch (cause) {
-      sendFailure(exchange, new Internal(cause))
+      const bug = new Internal(cause)
+      logFailure(exchange, bug)
+      sendFailure(exchange, bug)
     }
   }
 

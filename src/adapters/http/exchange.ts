@@ -28,6 +28,8 @@ export class Exchange implements Answered, Requester {
   /** Whether the connection ends with this answer. */
   closes = false
   answered = false
+  /** Whether a list is being sent, which is answered and not yet over. */
+  streams = false
   /** The template of the route that was matched, for logs. */
   route: string | null = null
   malformedToken = false

@@ -39,6 +39,7 @@ async function sendList(
     writeHead(exchange, status, [...CONTENT_TYPE, ...COMMON, 'X-Request-Id', exchange.requestId])
     if (!exchange.isWhole) request.resume()
     if (request.method === 'HEAD') return void response.end()
+    exchange.streams = true
     let text = `${textOf(declared).slice(0, -1)},${JSON.stringify(field)}:[`
     for (let comma = ''; !next.done; comma = ',', next = await texts.next()) {
       exchange.signal.throwIfAborted()
@@ -47,6 +48,7 @@ async function sendList(
       if (!response.write(text)) await once(response, 'drain', { signal: exchange.signal })
       text = ''
     }
+    exchange.streams = false
     response.end(`${text}]}`)
   } catch (error) {
     // A list that ends early must not look like a whole one.
@@ -68,7 +70,7 @@ async function* textsOf(
 /** What is declared beside the list. What looks at an answer as a whole cannot look at one that is sent while it is made. */
 function restOf(returns: NonNullable<Route['returns']>, field: string): NonNullable<Route['returns']> {
   const { [field]: list, ...entries } = returns.entries
-  if ([returns, list].some(hasChecks))
+  if ([returns, list, unwrapped(list)].some(hasChecks))
     throw new Error(`The route returns ${field} with checks of the whole, which a streamed list cannot have.`)
   return v.object(entries)
 }
@@ -77,11 +79,18 @@ function hasChecks(schema: object | undefined): boolean {
   const { pipe = [] } = (schema ?? {}) as {
     pipe?: readonly v.PipeItem<unknown, unknown, v.BaseIssue<unknown>>[]
   }
-  return pipe.slice(1).some(({ kind }) => kind !== 'metadata')
+  return pipe.slice(1).some(({ kind, type }) => kind !== 'metadata' && type !== 'readonly')
+}
+
+/** A list that may be left out is one where it is answered. */
+function unwrapped(schema: v.ObjectEntries[string] | undefined): v.ObjectEntries[string] | undefined {
+  return schema !== undefined && 'wrapped' in schema
+    ? unwrapped(schema.wrapped as v.ObjectEntries[string])
+    : schema
 }
 
 function itemOf({ entries }: NonNullable<Route['returns']>, field: string): v.GenericSchema {
-  const list = entries[field]
+  const list = unwrapped(entries[field])
   if (list?.type !== 'array') throw new Error(`The route returns no list named ${field}.`)
   return (list as v.ArraySchema<v.GenericSchema, undefined>).item
 }

@@ -1,6 +1,9 @@
 import { Unavailable } from '../../domain/errors.ts'
 
+/** So long a worker is waited for. */
 const ANSWER_MS = 2000
+/** So long the primary is, which waits for its workers first and then answers without those that are silent. */
+export const PRIMARY_ANSWER_MS = 2 * ANSWER_MS
 
 /** Questions in both directions between two processes that send each other messages. */
 export interface Questions {
@@ -14,6 +17,7 @@ export interface Questions {
 export function questions(
   send: (message: object) => void,
   answer: (question: string) => Promise<unknown>,
+  answerMs = ANSWER_MS,
 ): Questions {
   const waiting = new Map<number, (answer: unknown) => void>()
   let last = 0
@@ -25,7 +29,7 @@ export function questions(
         const timer = setTimeout(() => {
           waiting.delete(n)
           reject(new Unavailable())
-        }, ANSWER_MS)
+        }, answerMs)
         waiting.set(n, (answered) => {
           clearTimeout(timer)
           waiting.delete(n)

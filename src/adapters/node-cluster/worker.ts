@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { isOrder, isStop, type Order } from './messages.ts'
-import { questions } from './questions.ts'
+import { PRIMARY_ANSWER_MS, questions } from './questions.ts'
 
 /** Whether this process is one of the workers. */
 export const isWorker = cluster.isWorker
@@ -14,9 +14,13 @@ export function leaveWorkers(): void {
 export function answerPrimary(
   answer: (question: string) => Promise<unknown>,
 ): (question: string) => Promise<unknown> {
-  const { ask, heard } = questions((message) => {
-    process.send?.(message, undefined, undefined, () => {})
-  }, answer)
+  const { ask, heard } = questions(
+    (message) => {
+      process.send?.(message, undefined, undefined, () => {})
+    },
+    answer,
+    PRIMARY_ANSWER_MS,
+  )
   process.on('message', heard)
   return ask
 }

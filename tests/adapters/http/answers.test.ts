@@ -24,6 +24,7 @@ interface Tree {
   tree?: Tree | undefined
 }
 const TREE: v.GenericSchema<Tree> = v.looseObject({ tree: v.optional(v.lazy(() => TREE)) })
+const CHUNKED_JSON = { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }
 const JSON_OF_2_BYTES = { 'Content-Type': 'application/json', 'Content-Length': '2' }
 const seen: string[] = []
 let produced = 0
@@ -111,6 +112,11 @@ describe('What a handler answers', () => {
           auth: 'none',
           returns: v.pipe(returns, v.description('Lines.')),
           handle: () => streamed('lines', lines(2), { total: 2 }),
+        }),
+        route('GET /list/optional', {
+          auth: 'none',
+          returns: v.object({ lines: v.optional(v.pipe(returns.entries.lines, v.readonly())) }),
+          handle: () => streamed('lines', lines(1)),
         }),
         route('GET /list/checked', {
           auth: 'none',
@@ -279,6 +285,8 @@ describe('What a handler answers', () => {
   it('is streamed as it is declared, and a bug where a check would need the whole of it', async () => {
     const { body } = await app.call('/api/list/described', { method: 'GET' })
     assert.deepEqual(body, { success: true, lines: [{ sku: 'A-1' }, { sku: 'A-1' }], total: 2 })
+    const optional = await app.call('/api/list/optional', { method: 'GET' })
+    assert.deepEqual(optional.body, { success: true, lines: [{ sku: 'A-1' }] })
     assert.equal((await app.call('/api/list/checked', { method: 'GET' })).status, 500)
   })
 
@@ -292,6 +300,29 @@ describe('What a handler answers', () => {
     }
     const wide = { tree: {}, more: Array.from({ length: 5000 }, () => [[1]]) }
     assert.equal((await app.call('/api/trees', { body: wide })).status, 200)
+  })
+
+  it('comes too late also while a body of no known length is being sent, and can be read', async () => {
+    const asking = request({ port: app.port, path: '/api/slow-body', method: 'POST', headers: CHUNKED_JSON })
+    asking.on('error', () => {}).write('{')
+    const [response] = (await once(asking, 'response')) as [IncomingMessage]
+    assert.deepEqual([response.statusCode, response.headers['retry-after']], [503, '1'])
+    asking.end('}')
+    response.resume()
+    await once(response, 'end')
+  })
+
+  it('of a refusal can be read by who still sends past the deadline', async () => {
+    const asking = request({ port: app.port, path: '/api/slow-body', method: 'POST', headers: CHUNKED_JSON })
+    asking.on('error', () => {}).write(`"${'x'.repeat(70_000)}`)
+    const answered = once(asking, 'response') as Promise<[IncomingMessage]>
+    await sleep(300)
+    const [response] = await answered
+    assert.equal(response.statusCode, 413)
+    let text = ''
+    for await (const piece of response) text += piece
+    assert.equal(JSON.parse(text).reason, 'payload_too_large')
+    asking.end()
   })
 
   it('does not begin where the body came after the deadline: the caller was told to come again', async () => {
@@ -347,8 +378,10 @@ describe('What a handler answers', () => {
   })
 
   it('is a bug where it cannot be sent, and ends nothing', async () => {
+    const linesBefore = app.logLines.length
     const { status, body, headers } = await app.call('/api/unsendable', { method: 'GET' })
     assert.deepEqual([status, body.reason, headers.get('set-cookie')], [500, 'internal', null])
+    assert.match(app.logLines.slice(linesBefore).join(''), /"event":"request.failed"/)
   })
 
   it('may be a refusal of the table, with a sentence of its own', async () => {
