@@ -34,6 +34,8 @@ export type ImportCustomers = (
 ) => AsyncGenerator<ImportStep, void, void>
 
 const BATCH = 500
+/** Of a dry run, at once. */
+const LOOKED_UP = 50
 
 export function makeImportCustomers({ customers, audit, clock, ids }: Ports): ImportCustomers {
   return async function* importCustomers(rows, { isDryRun, patience }) {
@@ -50,18 +52,31 @@ export function makeImportCustomers({ customers, audit, clock, ids }: Ports): Im
     if (batch.length > 0) yield await settled(batch)
 
     async function settled(credentials: readonly CustomerCredentials[]): Promise<ImportStep> {
-      const waiting = patience()
       const isNew = isDryRun
-        ? await Promise.all(
-            credentials.map(({ customer: { email } }) =>
-              waiting.wait(async (waitMs) => (await customers.findByEmail(email, waitMs)) === null),
-            ),
-          )
-        : await waiting.wait((waitMs) => customers.addMany(credentials, waitMs))
+        ? await notThere(credentials, patience)
+        : await patience().wait((waitMs) => customers.addMany(credentials, waitMs))
       const added = isNew.filter(Boolean).length
       if (added > 0 && !isDryRun) audit.record('customer.added', { count: added })
       return { kind: 'settled', added, alreadyThere: credentials.length - added }
     }
+  }
+
+  /** Looked up one by one, and as many at once as a distant database can be waited for. */
+  async function notThere(
+    credentials: readonly CustomerCredentials[],
+    patience: () => Patience,
+  ): Promise<readonly boolean[]> {
+    const found: boolean[] = []
+    for (let at = 0; at < credentials.length; at += LOOKED_UP) {
+      const waiting = patience()
+      const some = credentials
+        .slice(at, at + LOOKED_UP)
+        .map(({ customer: { email } }) =>
+          waiting.wait(async (waitMs) => (await customers.findByEmail(email, waitMs)) === null),
+        )
+      found.push(...(await Promise.all(some)))
+    }
+    return found
   }
 
   function checkedRow(row: ReadRow, lineOf: Map<string, number>): CustomerCredentials | RefusedRow {

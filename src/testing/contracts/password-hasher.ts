@@ -72,6 +72,18 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       }
     })
 
+    it('bits that neither salt nor digest has are nothing to a hash', SENTENCE, async () => {
+      const [password, hash] = VECTORS[1]
+      const spare = `${hash.slice(0, 28)}v${hash.slice(29, -1)}x`
+      for (const same of [`${hash.slice(0, 28)}v${hash.slice(29)}`, spare]) {
+        assert.ok(isWholePasswordHash(same))
+        assert.equal(await passwords.verify(password, same), true, same)
+        assert.equal(await passwords.verify(`x${password}`, same), false, same)
+      }
+      // Bits that the digest has.
+      assert.equal(await passwords.verify(password, `${hash.slice(0, -1)}y`), false)
+    })
+
     it('a hash of a cheaper, the same or a dearer cost is verified alike', SENTENCE, async () => {
       const hash = await create(5).hash('password')
       for (const cost of [4, 5, 6, 8]) {

@@ -46,9 +46,9 @@ export async function* csvRecords(
         yield { line, problem: fault }
         isSpoilt = true
       }
-      const end = rest.indexOf(LINE_FEED)
+      const end = endOfLine(rest, isEnd)
       // Of a line break that the next chunk will end nothing is counted yet.
-      pass(end < 0 ? rest.length - (rest.at(-1) === CARRIAGE_RETURN ? 1 : 0) : end + 1)
+      pass(end < 0 ? rest.length - (rest.at(-1) === CARRIAGE_RETURN ? 1 : 0) : end)
       if (end < 0) return
       parser = makeParser()
       isSpoilt = false
@@ -104,6 +104,15 @@ function makeParser(): { parse(bytes: Uint8Array, isEnd: boolean): Promise<Parse
 function problemOf({ code }: CsvError): string {
   if (code === 'CSV_QUOTE_NOT_CLOSED') return 'Has a quotation mark that is not closed.'
   return 'Has a quotation mark that neither opens nor closes a field.'
+}
+
+/** Where the line behind the first break begins; -1 where none is there, or not all of one. */
+function endOfLine(bytes: Uint8Array, isEnd: boolean): number {
+  const feed = bytes.indexOf(LINE_FEED)
+  const before = feed < 0 ? bytes : bytes.subarray(0, feed)
+  const carriageReturn = before.indexOf(CARRIAGE_RETURN)
+  if (carriageReturn < 0 || carriageReturn + 1 === feed) return feed < 0 ? -1 : feed + 1
+  return carriageReturn + 1 < bytes.length || isEnd ? carriageReturn + 1 : -1
 }
 
 function lineBreaks(bytes: Uint8Array): number {

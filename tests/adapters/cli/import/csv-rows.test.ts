@@ -73,32 +73,37 @@ describe('A CSV file', () => {
       )
   })
 
-  it('loses one line by a quotation mark in the wrong place, wherever that would lead', async () => {
-    assert.deepEqual(
-      await read(
+  for (const [name, end] of [
+    ['CR LF', '\r\n'],
+    ['LF', '\n'],
+    ['CR', '\r'],
+  ] as const)
+    it(`loses one line by a quotation mark in the wrong place, wherever that would lead: ${name}`, async () => {
+      assert.deepEqual(
+        await read(
+          [
+            'email,password_hash,name',
+            'a@x,h1,O"Hara',
+            'b@x,h2,"B" B',
+            'c@x,h3,"C',
+            'd@x,h4,D',
+            'e@x,h5,"E"',
+            'f@x,h6,"F',
+            'g@x,h7,G',
+            '',
+          ].join(end),
+        ),
         [
-          'email,password_hash,name',
-          'a@x,h1,O"Hara',
-          'b@x,h2,"B" B',
-          'c@x,h3,"C',
-          'd@x,h4,D',
-          'e@x,h5,"E"',
-          'f@x,h6,"F',
-          'g@x,h7,G',
-          '',
-        ].join('\r\n'),
-      ),
-      [
-        [2, MISPLACED],
-        [3, MISPLACED],
-        [4, MISPLACED],
-        [5, 'd@x', 'h4', 'D'],
-        [6, 'e@x', 'h5', 'E'],
-        [7, UNCLOSED],
-        [8, 'g@x', 'h7', 'G'],
-      ],
-    )
-  })
+          [2, MISPLACED],
+          [3, MISPLACED],
+          [4, MISPLACED],
+          [5, 'd@x', 'h4', 'D'],
+          [6, 'e@x', 'h5', 'E'],
+          [7, UNCLOSED],
+          [8, 'g@x', 'h7', 'G'],
+        ],
+      )
+    })
 
   it('loses one line, and fills no memory, by a mark that is not closed or a line that does not end', async () => {
     const many = Array.from({ length: 20_000 }, (_, at) => `c${at}@x,h,\n`).join('')
