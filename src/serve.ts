@@ -24,6 +24,9 @@ const DEMO_EMAIL = 'demo@example.com'
 const APART =
   'Each worker counts failed logins for itself: together they let more through than the limits say.'
 
+/** What a worker may take beside its drain. */
+const LEEWAY_MS = 5000
+
 type ServeOptions = Omit<ServiceOptions, 'log'> & { readonly log: LeveledLog }
 
 /**
@@ -61,6 +64,7 @@ async function serveByWorkers(options: ServeOptions): Promise<void> {
   // Opened before the workers are, which would each tell that it cannot be.
   const audit = auditOf(configuration)
   const backend = await kind.open('primary', { configuration, log, clock: adapters.clock ?? systemClock })
+  let kill = () => {}
   try {
     const shared = sharedWithWorkers(backend, configuration)
     if (backend.throttle === undefined) log.warn('workers.apart', { detail: APART })
@@ -77,7 +81,8 @@ async function serveByWorkers(options: ServeOptions): Promise<void> {
       // The one question that there is.
       together: familiesOfWorkers() as (answers: ReadonlyMap<number, unknown>) => Promise<unknown>,
     })
-    signals.beforeSecond(workers.kill)
+    kill = workers.kill
+    signals.beforeSecond(kill)
     log.info('service.started', { address: url, detail: `${configuration.workers} workers` })
     const ports = portsOn(backend, { configuration, role: 'primary', adapters, audit, log })
     signals.reloadBy(() =>
@@ -94,10 +99,13 @@ async function serveByWorkers(options: ServeOptions): Promise<void> {
 
     const name = await signals.end
     log.info('service.stopping', { signal: name })
-    await workers.stop(name)
+    const delayMs = name === 'SIGTERM' ? configuration.drainDelayMs : 0
+    await workers.stop(name, delayMs + configuration.drainDeadlineMs + LEEWAY_MS)
     await metrics.close()
     log.info('service.stopped')
   } finally {
+    // Where something failed since they serve, they must not go on without their database.
+    kill()
     await backend.close()
     audit.close()
   }

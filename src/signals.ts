@@ -8,11 +8,14 @@ export type EndingSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 export interface Signals {
   /** The first that ends it. */
   readonly end: Promise<EndingSignal>
-  /** Reads the settings anew at each SIGHUP, one after the other; at one that came before this was called as well. */
+  /** Of a service that is started: reads the settings anew at each SIGHUP, one after the other, the earlier ones too. */
   reloadBy(reload: () => Promise<void>): void
   /** Does this before a second signal, whichever it is, ends the process at once. */
   beforeSecond(kill: () => void): void
 }
+
+/** So long a start may go on that was told to end. */
+const START_MS = 10_000
 
 /** Listens from now on: the first signal asks for the end, and a second one ends the process at once. */
 export function listenToSignals(log: Log): Signals {
@@ -22,16 +25,15 @@ export function listenToSignals(log: Log): Signals {
     began = resolve
   })
   let isEnding = false
+  let isStarted = false
   let kill = () => {}
   const end = new Promise<EndingSignal>((resolve) => {
     const endBy = (name: EndingSignal) => {
-      if (!isEnding) {
-        isEnding = true
-        return resolve(name)
-      }
-      log.warn('service.ended_at_once', { signal: name })
-      kill()
-      process.exit(1)
+      if (isEnding) return endAtOnce(name)
+      isEnding = true
+      // A start may wait for what never comes; one that goes on is ended in order once it is done.
+      if (!isStarted) setTimeout(() => isStarted || endAtOnce(name), START_MS).unref()
+      resolve(name)
     }
     process.on('SIGTERM', endBy).on('SIGINT', endBy)
     process.on('SIGHUP', () => {
@@ -46,9 +48,18 @@ export function listenToSignals(log: Log): Signals {
 
   return {
     end,
-    reloadBy: began,
+    reloadBy(reload) {
+      isStarted = true
+      began(reload)
+    },
     beforeSecond(first) {
       kill = first
     },
+  }
+
+  function endAtOnce(name: EndingSignal): void {
+    log.warn('service.ended_at_once', { signal: name })
+    kill()
+    process.exit(1)
   }
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { after, before, describe, test } from 'node:test'
+import { Client } from 'pg'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
   type Ended,
@@ -14,6 +15,7 @@ import {
   temporaryFolder,
 } from '../support/running-process.ts'
 import { postgresAlone } from '../support/sqlite.ts'
+import { until } from '../support/until.ts'
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>
 let database: TestDatabase
@@ -42,6 +44,28 @@ function refusedInOneLine({ code, stdout, stderr }: Ended, pattern: RegExp): voi
   assert.equal(stdout, '')
   assert.equal(code, 1)
 }
+
+test('a start that waits for what never comes ends once it is told to', {
+  skip: postgresAlone,
+}, async (t) => {
+  const fresh = await createTestDatabase({ migrated: false })
+  // As another instance that migrates, and does not get on.
+  const other = new Client({ connectionString: fresh.url })
+  t.after(async () => {
+    await other.end()
+    await fresh.drop()
+  })
+  await other.connect()
+  await other.query('select pg_advisory_lock(7241865325823964)')
+  const env = { PORT: '0', DATABASE_URL: fresh.url }
+  const service = startLatchkey(['serve'], { cwd: folder.path, env })
+  const waiting = "select from pg_locks where locktype = 'advisory' and not granted"
+  await until(async () => (await fresh.sql(waiting)).length > 0)
+  service.child.kill('SIGTERM')
+  const { code, stdout } = await service.ended
+  assert.equal(code, 1)
+  assert.match(stdout, /"event":"service.ended_at_once"/)
+})
 
 describe('a start that cannot be is refused in one line and with exit code 1', () => {
   const run = (env: Record<string, string>) =>

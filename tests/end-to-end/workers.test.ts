@@ -180,6 +180,17 @@ describe('several workers', () => {
     await until(() => pids.every((pid) => !isThere(pid)))
   })
 
+  test('end with their primary also where one of them stands still', async () => {
+    const { service, workers } = await start({ DRAIN_DEADLINE: '100ms' })
+    const [still = 0, ...others] = workers()
+    process.kill(still, 'SIGSTOP')
+    service.child.kill('SIGTERM')
+    const { code, stdout } = await service.ended
+    assert.equal(code, 0)
+    assert.match(stdout, /"event":"service.stopped"/)
+    assert.deepEqual([still, ...others].filter(isThere), [])
+  })
+
   test('do not outlive a primary that was killed', async () => {
     const { primary, workers } = await start()
     const pids = workers()

@@ -14,8 +14,8 @@ export interface Workers {
   tell(order: object): Promise<void>
   /** Asks each that serves; answers what their answers come to together. */
   ask(question: string): Promise<unknown>
-  /** Asks each to drain and end, for the reason that it is given; resolves when all have. */
-  stop(reason: string): Promise<void>
+  /** Asks each to drain and end, for the reason that it is given; resolves when all have, those that take longer by force. */
+  stop(reason: string, withinMs: number): Promise<void>
   /** Ends them at once. */
   kill(): void
 }
@@ -61,7 +61,7 @@ export async function startWorkers({
     const first = () => new Promise<unknown>((resolve, reject) => start(resolve, reject))
     await Promise.all(Array.from({ length: count }, first))
   } catch (error) {
-    isStopping = true
+    startNoMore()
     kill()
     await allEnded()
     throw error
@@ -72,16 +72,23 @@ export async function startWorkers({
     // Also those that only start: they may have read what was so before.
     tell: (order) => orders.tell(workers, order),
     ask,
-    stop(reason) {
-      isStopping = true
-      for (const pause of pauses) clearTimeout(pause)
+    async stop(reason, withinMs) {
+      startNoMore()
       for (const worker of workers) {
         if (serving.has(worker)) end(worker, reason)
         // It serves nobody yet, and may not hear what it is asked.
         else worker.process.kill('SIGKILL')
       }
-      return allEnded()
+      // One that stands still hears nothing.
+      const late = setTimeout(kill, withinMs)
+      await allEnded()
+      clearTimeout(late)
     },
+  }
+
+  function startNoMore(): void {
+    isStopping = true
+    for (const pause of pauses) clearTimeout(pause)
   }
 
   /** Whoever asks while the same is being asked gets that answer. */
@@ -109,7 +116,15 @@ export async function startWorkers({
 
   /** Starts one, and looks after it for good: one that has served is replaced, whenever it ends. */
   function start(served: (pid?: number) => void, failed: (error: WorkerEnded) => void): void {
-    const worker = cluster.fork(env)
+    const worker = forked(failed)
+    if (worker !== null) lookAfter(worker, served, failed)
+  }
+
+  function lookAfter(
+    worker: Worker,
+    served: (pid?: number) => void,
+    failed: (error: WorkerEnded) => void,
+  ): void {
     const { pid } = worker.process
     const beganMs = performance.now()
     workers.add(worker)
@@ -141,6 +156,16 @@ export async function startWorkers({
       }
       failures = performance.now() - beganMs < PROVEN_MS ? failures + 1 : 0
       replace(`Process ${pid} ended: ${cause}.`)
+    }
+  }
+
+  /** Some of what the system refuses comes with an event, and some is thrown. */
+  function forked(failed: (error: WorkerEnded) => void): Worker | null {
+    try {
+      return cluster.fork(env)
+    } catch (error) {
+      failed(new WorkerEnded(`No worker could be started: ${(error as Error).message}`))
+      return null
     }
   }
 
