@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { announcedLoginTokens } from '../../src/application/announced.ts'
 import { askedBy } from '../../src/application/requester.ts'
-import { ValidationFailed } from '../../src/domain/errors.ts'
+import { Unavailable, ValidationFailed } from '../../src/domain/errors.ts'
 import { memoryCore } from '../support/core.ts'
 import { deferred, turn } from '../support/fakes.ts'
 import { aRequester } from '../support/idle-ports.ts'
@@ -120,11 +120,47 @@ describe('Revoking tokens', () => {
     }
     await assert.rejects(tokens.revokeIssuedBefore(clock.nowMs() + 1, patience()), ValidationFailed)
     assert.deepEqual(announced, [])
-    assert.equal(await tokens.revokeIssuedBefore(clock.nowMs(), patience()), 2)
+    const beforeMs = clock.nowMs()
+    clock.advance(2000)
+    assert.equal(await tokens.revokeIssuedBefore(beforeMs, patience()), 2)
     assert.deepEqual(announced, [{ kind: 'everything' }])
     const { tokens: all } = await tokens.list({ after: null, limit: 9 }, patience())
     for (const { token: of } of all) assert.equal(of.revokedAtMs === null, of.name === 'new')
     assert.deepEqual(recorded, [['token.revoked', { reason: 'issued_before', count: 2 }]])
+  })
+
+  it('by their age up to now concerns logins too that had begun and were not stored yet', async () => {
+    const { tokens, customer, token, clock, patience, recorded } = core()
+    const owner = await customer()
+    await token(owner, { name: 'old', createdAtMs: clock.nowMs() - 1 })
+    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), patience())
+    await turn()
+    await token(owner, { name: 'late', createdAtMs: clock.nowMs() - 1 })
+    clock.advance(1999)
+    await token(owner, { name: 'new' })
+    clock.advance(1)
+    assert.equal(await revoking, 2)
+    assert.deepEqual(recorded, [['token.revoked', { reason: 'issued_before', count: 2 }]])
+  })
+
+  it('by their age is recorded as far as it went where it fails', async () => {
+    let fails = false
+    const { tokens, customer, token, clock, patience, recorded } = core(({ loginTokens }) => ({
+      loginTokens: {
+        ...loginTokens,
+        revokeIssuedBefore: async (...asked) => {
+          if (fails) throw new Unavailable()
+          return loginTokens.revokeIssuedBefore(...asked)
+        },
+      },
+    }))
+    await token(await customer(), { name: 'old', createdAtMs: clock.nowMs() - 1 })
+    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), patience())
+    await turn()
+    fails = true
+    clock.advance(2000)
+    await assert.rejects(revoking)
+    assert.deepEqual(recorded, [['token.revoked', { reason: 'issued_before', count: 1 }]])
   })
 })
 

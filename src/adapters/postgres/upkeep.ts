@@ -40,7 +40,7 @@ const REVOKE_CHOSEN = {
        and revoked_at is null`,
 }
 
-// By the ids, whose order no update changes: tokens that are made meanwhile were not issued before.
+// By the ids, whose order no update changes. What is stored meanwhile may be behind: whoever needs it walks again.
 const REVOKE_STEP = {
   name: 'revoke_tokens_issued_before',
   text: `

@@ -102,7 +102,7 @@ export const restartRows: readonly Row[] = [
       {
         name: 'a second signal is not heard',
         file: 'src/signals.ts',
-        find: '      kill()\n      process.exit(1)',
+        find: '    kill()\n    process.exit(1)',
         replace: '',
       },
       {
