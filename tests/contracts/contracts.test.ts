@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { UNCOUNTED } from '../support/running-process.ts'
 
 it('every sentence about stores and the throttle fails on a stub that answers constants', () => {
   const { kept, broken } = sentencesOn('constants')
@@ -131,7 +132,7 @@ function sentencesOn(fixture: string): {
     process.execPath,
     ['--import', 'tsx', '--test', '--test-reporter=tap', file],
     // A kit that a faulty adapter could keep busy for ever would name nothing.
-    { env, encoding: 'utf8', timeout: 120_000, maxBuffer: 16 * 1024 * 1024 },
+    { env: { ...env, ...UNCOUNTED }, encoding: 'utf8', timeout: 120_000, maxBuffer: 16 * 1024 * 1024 },
   )
   assert.equal(status, 1)
   const named = (line: RegExp) => [...stdout.matchAll(line)].map(([, sentence = '']) => sentence)

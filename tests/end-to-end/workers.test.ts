@@ -11,6 +11,7 @@ import { onSqlite, postgresAlone } from '../support/sqlite.ts'
 import { until } from '../support/until.ts'
 
 const WORKERS = 3
+const SERVICE_SECRET = 'service-secret-of-the-tests-0123456789'
 
 /** Workers on SQLite tell each other of nothing. */
 const UNCACHED: Record<string, string> = onSqlite ? { TOKEN_CACHE_TTL: '0s' } : {}
@@ -83,8 +84,8 @@ describe('several workers', () => {
   })
 
   test('answer the metrics of all, on any of them and on the port of the metrics, one that ended included', async () => {
-    const secret = 'service-secret-of-the-tests-0123456789'
-    const { service, url, workers } = await start({ SERVICE_TOKENS: `tests=${secret}`, METRICS_PORT: '0' })
+    const env = { SERVICE_TOKENS: `tests=${SERVICE_SECRET}`, METRICS_PORT: '0' }
+    const { service, url, workers } = await start(env)
     const [, own = ''] = await service.until(/"address":"([^"]+)","event":"metrics.started"/)
     const logins = { http_request_method: 'POST', http_route: '/api/login', http_response_status_code: '200' }
     const readAt = async (address: string, headers: Record<string, string> = {}) => {
@@ -97,13 +98,28 @@ describe('several workers', () => {
     for (let time = 1; time <= 6; time++) await login(url)
     assert.equal(await readAt(own), 6)
     for (let time = 1; time <= 4; time++)
-      assert.equal(await readAt(url, { Authorization: `Bearer ${secret}` }), 6)
+      assert.equal(await readAt(url, { Authorization: `Bearer ${SERVICE_SECRET}` }), 6)
     assert.equal((await call(own, '/api/status', { method: 'GET' })).status, 404)
     const [first = 0] = workers()
     process.kill(first, 'SIGKILL')
     await service.until(/"event":"worker.started"/)
     await login(url)
     assert.equal(await readAt(own), 7)
+  })
+
+  test('answer the metrics of all where one of them stands still', async () => {
+    const { url, workers } = await start({ SERVICE_TOKENS: `tests=${SERVICE_SECRET}` })
+    const [still = 0] = workers()
+    const headers = { Authorization: `Bearer ${SERVICE_SECRET}`, Connection: 'close' }
+    process.kill(still, 'SIGSTOP')
+    // Whose turn it is gets the connection, and what is given to the one that stands still gets no answer.
+    const asked = Array.from({ length: WORKERS }, () =>
+      fetch(`${url}/metrics`, { headers, signal: AbortSignal.timeout(20_000) }),
+    )
+    const { status } = await Promise.any(asked)
+    process.kill(still, 'SIGCONT')
+    await Promise.allSettled(asked)
+    assert.equal(status, 200)
   })
 
   test('are replaced when they end', async () => {

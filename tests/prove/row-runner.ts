@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stopPostmaster } from '../../src/adapters/embedded-postgres/postmaster.ts'
 import { dropTestDatabases, testDatabasePrefix } from '../support/database.ts'
+import { UNCOUNTED } from '../support/running-process.ts'
 import type { Outcome, Size } from './row.ts'
 
 /** Which row to try, and where. */
@@ -46,6 +47,7 @@ export function rowRunner(parentFolder = tmpdir()): RowRunner {
       chmodSync(folder, 0o755)
       const env = {
         ...process.env,
+        ...UNCOUNTED,
         TEST_DATABASE_URL: serverUrl,
         TEST_RUN_ID: randomBytes(4).toString('hex'),
       }

@@ -7,6 +7,8 @@ export interface Row {
     /** What finds its mutants out, where that needs less than CI's size. */
     readonly mutant?: number
   }
+  /** Whether it runs when no other row does: a service that is late for want of a processor would count as a failure. */
+  readonly alone?: boolean
   /** The naive forms that the row must find out, each a change of one place of the source. */
   readonly mutants: readonly Mutant[]
   run(trial: Trial): Promise<void>

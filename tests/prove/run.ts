@@ -44,11 +44,9 @@ let mutants = 0
 let tried = 0
 try {
   print(line('row', 'size', 'tried', 'wrong', 'below (95 %)', 'seconds', 'promise'))
-  const waiting = [...rows]
-  await Promise.all(Array.from({ length: ROWS_AT_ONCE[size] }, proveAll))
-  async function proveAll(): Promise<void> {
-    for (let row = waiting.shift(); row && !interrupted; row = waiting.shift()) await prove(row)
-  }
+  const beside = rows.filter(({ alone }) => !alone)
+  await Promise.all(Array.from({ length: ROWS_AT_ONCE[size] }, () => proveAll(beside)))
+  await proveAll(rows.filter(({ alone }) => alone))
 } finally {
   runner.close()
   await server.close()
@@ -60,6 +58,11 @@ else
     `\nEvery row holds${values['no-mutants'] ? '; no mutant was tried' : `, and each of ${tried} mutants of ${mutants} was found out`}.`,
   )
 process.exitCode = wrong === 0 && !interrupted ? 0 : 1
+
+/** Takes one after the other from those that wait. */
+async function proveAll(waiting: Row[]): Promise<void> {
+  for (let row = waiting.shift(); row && !interrupted; row = waiting.shift()) await prove(row)
+}
 
 async function prove(row: Row): Promise<void> {
   const beganMs = performance.now()

@@ -53,6 +53,7 @@ export const restartRows: readonly Row[] = [
   {
     id: 'L1',
     promise: 'rolling restarts of two instances behind HAProxy, 200 requests a second: none fails',
+    alone: true,
     sizes: { ci: 800, release: 100_000, mutant: 400 },
     mutants: [
       ...drainMutants,
@@ -86,6 +87,7 @@ export const restartRows: readonly Row[] = [
   {
     id: 'L1b',
     promise: 'the same behind nginx, which asks no instance whether it is ready',
+    alone: true,
     sizes: { ci: 800, release: 100_000, mutant: 400 },
     mutants: drainMutants,
     async run(trial) {
