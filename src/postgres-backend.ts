@@ -5,6 +5,7 @@ import { memoryLoginThrottle } from './adapters/memory/login-throttle.ts'
 import { secretFolder } from './adapters/node-fs/permissions.ts'
 import { countActiveTokens } from './adapters/postgres/active-tokens.ts'
 import { checkServer } from './adapters/postgres/check-server.ts'
+import { checkTriggers } from './adapters/postgres/check-triggers.ts'
 import { postgresCustomers } from './adapters/postgres/customers.ts'
 import { DatabaseRefused } from './adapters/postgres/database-refused.ts'
 import { examineDatabase } from './adapters/postgres/examining/examine-database.ts'
@@ -66,6 +67,7 @@ export async function openPostgres(
     }
     const applied = await bringUpToDate(configuration, server.directUrl, sets)
     for (const name of applied) log.info('database.migrated', { detail: name })
+    if (role !== 'command') await checkTriggers(server.directUrl)
     const pool = openPool({
       url: server.url,
       max: configuration.poolMax,
@@ -113,6 +115,7 @@ function linked(
   return postgresInvalidations({
     url,
     directUrl,
+    prepared: configuration.prepared,
     strict: configuration.revocation === 'strict',
     clock,
     onEvent: ({ kind, detail }) => log[kind === 'resumed' ? 'info' : 'warn'](`cache.${kind}`, { detail }),

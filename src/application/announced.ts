@@ -29,9 +29,10 @@ export function announcedLoginTokens(inner: LoginTokens, invalidations: Invalida
         invalidations,
         { kind: 'customer', customerId: login.token.customerId },
         inner.replace(login, waitMs),
-        (revoked) => revoked !== null && revoked > 0,
+        // Also where nothing was left to revoke: another instance may have revoked the earlier token, and still wait.
+        (revoked) => revoked !== null,
       ),
-    // Also where somebody else revoked it first: "no longer active" is not said before that is obeyed.
+    // Also where another caller revoked it first: the response says that the token is revoked.
     revoke: (token, atMs, waitMs) =>
       announced(invalidations, { kind: 'digest', digest: token.digest }, inner.revoke(token, atMs, waitMs)),
     revokeOf: (customerId, chosen, atMs, waitMs) =>

@@ -3,7 +3,7 @@ import { type AdministerTokens, makeAdministerTokens } from './administer-tokens
 import { type Authenticate, type Authorise, makeAuthenticate, makeAuthorise } from './authenticate.ts'
 import { type ImportCustomers, makeImportCustomers } from './import-customers.ts'
 import { type Login, type LoginSettings, makeLogin } from './login.ts'
-import { type Logout, makeLogout } from './logout.ts'
+import { type Logout, makeAuthenticateForLogout, makeLogout } from './logout.ts'
 import { type Patience, patienceOf } from './patience.ts'
 import type { Ports } from './ports/ports.ts'
 import { makeVerifyServiceToken, type VerifyServiceToken } from './verify-service-token.ts'
@@ -15,6 +15,7 @@ export type Settings = LoginSettings
 export interface Latchkey {
   readonly login: Login
   readonly authenticate: Authenticate
+  readonly authenticateForLogout: Authenticate
   readonly authorise: Authorise
   readonly logout: Logout
   readonly verifyServiceToken: VerifyServiceToken
@@ -30,9 +31,11 @@ export const STORE_WAIT_MS = 1000
 
 /** Wires the use cases to a choice of adapters. */
 export function latchkey(ports: Ports, settings: Settings): Latchkey {
+  const authenticate = makeAuthenticate(ports)
   return {
     login: makeLogin(ports, settings),
-    authenticate: makeAuthenticate(ports),
+    authenticate,
+    authenticateForLogout: makeAuthenticateForLogout(ports, authenticate),
     authorise: makeAuthorise(ports),
     logout: makeLogout(ports),
     verifyServiceToken: makeVerifyServiceToken(ports),

@@ -1,6 +1,6 @@
-import { InvalidToken, LoginTokenRequired } from '../domain/errors.ts'
+import { InvalidToken, LoginTokenRequired, MalformedToken } from '../domain/errors.ts'
 import { LOGIN_TOKEN_NAME, tokenState } from '../domain/login-token.ts'
-import type { Caller } from './authenticate.ts'
+import type { Authenticate, Caller } from './authenticate.ts'
 import type { Patience } from './patience.ts'
 import type { Ports } from './ports/ports.ts'
 import { askedBy, type Requester } from './requester.ts'
@@ -24,5 +24,25 @@ export function makeLogout({ loginTokens, clock, audit }: Ports): Logout {
       throw new InvalidToken()
     }
     audit.record('token.revoked', { ...of, reason: 'logout' })
+  }
+}
+
+/**
+ * Authenticates before a logout: rejects with `InvalidToken` only when no instance accepts the token any more, because
+ * the client takes that response for a logout.
+ */
+export function makeAuthenticateForLogout(
+  { secrets, invalidations }: Ports,
+  authenticate: Authenticate,
+): Authenticate {
+  return async function authenticateForLogout(presented, patience, requester) {
+    try {
+      return await authenticate(presented, patience, requester)
+    } catch (error) {
+      const isWellFormed = error instanceof InvalidToken && !(error instanceof MalformedToken)
+      const digest = isWellFormed ? secrets.digestOf(presented) : null
+      if (digest !== null) await invalidations.announce({ kind: 'digest', digest })
+      throw error
+    }
   }
 }

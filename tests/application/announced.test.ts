@@ -75,10 +75,10 @@ describe('Announced login tokens', () => {
 
   for (const [revoked, heard] of [
     [1, [{ kind: 'customer', customerId: token.customerId }]],
-    [0, []],
+    [0, [{ kind: 'customer', customerId: token.customerId }]],
     [null, []],
   ] as const) {
-    it(`announce the customer of a login that revoked ${revoked}: ${heard.length === 1}`, async () => {
+    it(`announce ${heard.length === 1 ? 'the customer' : 'nothing'} of a login that revoked ${revoked}`, async () => {
       const all = invalidations()
       assert.equal(await announcedLoginTokens(inner(revoked), all).replace(login, 1000), revoked)
       assert.deepEqual(all.heard, heard)

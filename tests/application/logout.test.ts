@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { LoginTokens } from '../../src/application/ports/login-tokens.ts'
-import { InvalidToken, LoginTokenRequired, Unavailable } from '../../src/domain/errors.ts'
-import { memoryCore, unreachable } from '../support/core.ts'
+import { InvalidToken, LoginTokenRequired, MalformedToken, Unavailable } from '../../src/domain/errors.ts'
+import { anUnknownSecret, memoryCore, unreachable } from '../support/core.ts'
+import { deferred, turn } from '../support/fakes.ts'
+import { aRequester } from '../support/idle-ports.ts'
 
 describe('A logout', () => {
   it('revokes the caller’s token at its moment, and nothing else', async () => {
@@ -56,5 +58,58 @@ describe('A logout', () => {
     const caller = await core.authenticate(secret, core.patience())
     await assert.rejects(core.logout(caller, core.patience()), Unavailable)
     await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
+  })
+})
+
+describe('The authentication before a logout', () => {
+  it('refuses a token only when every instance has applied its revocation, whatever ended it', async () => {
+    const core = memoryCore()
+    const customer = await core.customer()
+    const disabled = await core.customer()
+    const secrets = [
+      anUnknownSecret(),
+      (await core.token(customer, { revokedAtMs: core.clock.nowMs() })).secret,
+      (await core.token(customer, { expiresAtMs: core.clock.nowMs() })).secret,
+      (await core.token(disabled)).secret,
+    ]
+    await core.ports.customers.disable(disabled.id, core.clock.nowMs(), 1000)
+    for (const secret of secrets) {
+      const applied = deferred<void>()
+      const announce = () => applied.promise
+      const waiting = memoryCore(() => ({
+        ...core.ports,
+        invalidations: { ...core.ports.invalidations, announce },
+      }))
+      let isRefused = false
+      const refusal = assert
+        .rejects(
+          waiting.authenticateForLogout(secret, waiting.patience(), aRequester()) as Promise<unknown>,
+          InvalidToken,
+        )
+        .then(() => {
+          isRefused = true
+        })
+      await turn()
+      assert.equal(isRefused, false)
+      applied.resolve()
+      await refusal
+    }
+  })
+
+  it('announces nothing of a good token, of text that is no token, or without an answer of the store', async () => {
+    const core = memoryCore()
+    const { secret } = await core.token(await core.customer())
+    const patience = core.patience()
+    assert.equal((await core.authenticateForLogout(secret, patience, aRequester())).token.name, 'login')
+    await assert.rejects(
+      async () => core.authenticateForLogout('lk_x', patience, aRequester()),
+      MalformedToken,
+    )
+    assert.deepEqual(core.announced, [])
+
+    const { port } = unreachable<LoginTokens>(new Unavailable())
+    const away = memoryCore(() => ({ loginTokens: port }))
+    await assert.rejects(async () => away.authenticateForLogout(secret, patience, aRequester()), Unavailable)
+    assert.deepEqual(away.announced, [])
   })
 })

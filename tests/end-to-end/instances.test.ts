@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startApp } from '../support/running-app.ts'
 import { postgresAlone } from '../support/sqlite.ts'
 import { openTcpProxy } from '../support/tcp-proxy.ts'
+import { until } from '../support/until.ts'
 
 const LEASE_MS = 1000
 
@@ -40,3 +41,37 @@ for (const TOKEN_CACHE_TTL of ['60s', '0s']) {
     }
   })
 }
+
+test('whatever says that a token is revoked waits for an instance that hangs, also where nothing is left to revoke', {
+  skip: postgresAlone,
+}, async (t) => {
+  const one = await startApp({})
+  const link = await openTcpProxy(one.database.url)
+  const hanging = await startApp({ database: one.database, env: { DATABASE_DIRECT_URL: link.url } })
+  t.after(async () => {
+    link.thaw()
+    await hanging.close()
+    await link.close()
+    await one.close()
+  })
+  const { email } = await one.addCustomer()
+  await sleep(LEASE_MS)
+  const login = () => one.call('/api/login', { body: { email, password: 'correct horse 9' } })
+  for (const [what, status, ending] of [
+    ['a login', 200, login],
+    ['a logout that is refused', 401, (token: string) => one.call('/api/logout', { token })],
+    ['a repeated login', 200, () => login().then(login)],
+  ] as const) {
+    const token = await one.login(email)
+    for (let use = 0; use < 3; use += 1) assert.equal((await hanging.call('/api/me', { token })).status, 200)
+    link.freeze()
+    // Commits at once, and waits for the other instance.
+    const logout = one.call('/api/logout', { token })
+    await until(async () => (await one.call('/api/me', { token })).status === 401)
+    assert.equal((await ending(token)).status, status, what)
+    assert.equal((await hanging.call('/api/me', { token })).status, 401, `accepted after ${what}`)
+    assert.equal((await logout).status, 200)
+    link.thaw()
+    await until(hanging.service.invalidations.isCurrent)
+  }
+})

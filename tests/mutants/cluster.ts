@@ -2,7 +2,9 @@ import { cachedLoginTokens } from '../../src/adapters/caching/login-tokens.ts'
 import { protocolInstance } from '../../src/adapters/postgres/announcing/instance.ts'
 import { LEASE_MS, leaseOn, type Moment, momentOf } from '../../src/adapters/postgres/announcing/lease.ts'
 import { noticeOf, payloadOf } from '../../src/adapters/postgres/announcing/notices.ts'
+import type { TriggerState } from '../../src/adapters/postgres/announcing/trigger-state.ts'
 import type { Clock } from '../../src/application/ports/clock.ts'
+import type { NewLogin } from '../../src/application/ports/login-tokens.ts'
 import type { Digest, OwnedToken } from '../../src/domain/login-token.ts'
 import type { Parts } from '../support/cluster-model/parts.ts'
 import type { MakeCached } from '../support/revocation-model.ts'
@@ -31,6 +33,13 @@ export const CLUSTER_MUTANTS: Readonly<Record<string, Partial<Parts>>> = {
   'takes the list of instances before its ask came back': { instance: hastyList },
   'waits for no instance once its ask came back': { instance: deafToOthers },
   'asks as soon as its link is up': { instance: hastyAsk },
+  'keeps its cache when the triggers were changed': { instance: keepingAllOfOldTriggers },
+  'takes a lease without looking at the triggers': { instance: blindToTriggers },
+  'trusts an ask that found the triggers changed': { instance: trustingItsAsk },
+  'settles no login that finds nothing to revoke': { cached: hastyLogin },
+  'settles no logout of a token that it refuses': {
+    authenticateForLogout: (_, authenticate) => authenticate,
+  },
   'forgets nothing when its link is back': { instance: keepingAll },
   'counts the lease from the return of a heartbeat': { instance: lateLease },
   'keeps the lease as the flag of a timer': { instance: flaggedLease },
@@ -105,29 +114,70 @@ function hastyAsk(options: Parameters<MakeInstance>[0]) {
   const instance = protocolInstance({ ...options, clock: moved })
   return {
     ...instance,
-    linked() {
+    published(payload: string, triggers: TriggerState) {
       agoMs = LEASE_MS
-      instance.linked()
+      instance.published(payload, triggers)
       agoMs = 0
-      instance.beat()
     },
   }
 }
 
-function keepingAll(options: Parameters<MakeInstance>[0]) {
-  let isLinking = false
+/** Does not clear the cache: on the first statement of a link, or on a later one that found the triggers changed. */
+function keepingAll(options: Parameters<MakeInstance>[0], when: 'linking' | 'later' = 'linking') {
+  let isFirst = true
+  let keeps = false
   const instance = protocolInstance({
     ...options,
     obey(invalidation) {
-      if (!isLinking) options.obey(invalidation)
+      if (!keeps) options.obey(invalidation)
     },
   })
   return {
     ...instance,
     linked() {
-      isLinking = true
+      isFirst = true
       instance.linked()
-      isLinking = false
+    },
+    published(payload: string, triggers: TriggerState) {
+      keeps = isFirst === (when === 'linking')
+      isFirst = false
+      instance.published(payload, triggers)
+      keeps = false
+    },
+  }
+}
+
+function keepingAllOfOldTriggers(options: Parameters<MakeInstance>[0]) {
+  return keepingAll(options, 'later')
+}
+
+const INTACT: TriggerState = { fingerprint: 'intact', problems: [] }
+
+function blindToTriggers(options: Parameters<MakeInstance>[0]) {
+  const instance = protocolInstance(options)
+  return { ...instance, published: (payload: string) => instance.published(payload, INTACT) }
+}
+
+function trustingItsAsk(options: Parameters<MakeInstance>[0]) {
+  const instance = protocolInstance(options)
+  let last = INTACT
+  return {
+    ...instance,
+    published(payload: string, triggers: TriggerState) {
+      if (noticeOf(payload)?.says !== 'ask') last = triggers
+      instance.published(payload, last)
+    },
+  }
+}
+
+function hastyLogin(...[inner, cache, invalidations, clock, options]: Parameters<MakeCached>) {
+  const tokens = cachedLoginTokens(inner, cache, invalidations, clock, options)
+  return {
+    ...tokens,
+    async replace(login: NewLogin, waitMs: number) {
+      const revoked = await inner.replace(login, waitMs)
+      if (revoked) await invalidations.announce({ kind: 'customer', customerId: login.token.customerId })
+      return revoked
     },
   }
 }
@@ -138,13 +188,14 @@ function withOwnLease(
   lease: { grant(sentAt: Moment): void; end(): void; holds(): boolean },
   { forgetsSent = true, needsLink = true } = {},
 ) {
-  const sent = new Map<string, Moment>()
+  const sent = new Map<string, Sent>()
   const send = (payload: string) => {
-    sent.set(payload, momentOf(options.clock))
+    sent.set(payload, { moment: momentOf(options.clock), hasReturned: false, isVerified: false })
     options.send(payload)
   }
   const instance = protocolInstance({ ...options, send })
   let isLinked = false
+  let fingerprint = ''
   return {
     ...instance,
     isLinked: () => isLinked,
@@ -161,12 +212,29 @@ function withOwnLease(
     },
     heard(payload: string) {
       instance.heard(payload)
-      const sentAt = sent.get(payload)
-      if ((isLinked || !needsLink) && sentAt !== undefined && noticeOf(payload)?.says === 'beat')
-        lease.grant(sentAt)
+      confirm(payload, 'hasReturned')
+    },
+    published(payload: string, triggers: TriggerState) {
+      instance.published(payload, triggers)
+      if (triggers.fingerprint !== fingerprint) lease.end()
+      fingerprint = triggers.fingerprint
+      if (triggers.problems.length === 0) confirm(payload, 'isVerified')
     },
     holdsLease: () => lease.holds(),
   }
+
+  function confirm(payload: string, what: 'hasReturned' | 'isVerified'): void {
+    const own = sent.get(payload)
+    if (own === undefined || noticeOf(payload)?.says !== 'beat') return
+    own[what] = true
+    if (own.hasReturned && own.isVerified && (isLinked || !needsLink)) lease.grant(own.moment)
+  }
+}
+
+interface Sent {
+  readonly moment: Moment
+  hasReturned: boolean
+  isVerified: boolean
 }
 
 function lateLease(options: Parameters<MakeInstance>[0]) {

@@ -96,13 +96,16 @@ export function builtInRoutes(
       tags: ['Login'],
       handle: keepsAnswers ? keptFor(returns, present) : present,
     }),
-    route('POST /logout', {
-      auth: 'customer',
-      summary: 'Log out; the login token is revoked',
-      tags: ['Login'],
-      throws: ['login_token_required'],
-      handle: (caller) => latchkey.logout(caller, caller.patience, caller.requester),
-    }),
+    {
+      ...route('POST /logout', {
+        auth: 'customer',
+        summary: 'Log out; the login token is revoked',
+        tags: ['Login'],
+        throws: ['login_token_required'],
+        handle: (caller) => latchkey.logout(caller, caller.patience, caller.requester),
+      }),
+      settlesRefusals: true,
+    },
     route('GET /status', {
       auth: 'service',
       returns: v.object({ online: v.boolean(), version: v.pipe(v.string(), v.examples(['1.4.0'])) }),

@@ -25,6 +25,8 @@ export interface Route {
   readonly hasParams: boolean
   readonly auth: Auth
   readonly abilities: readonly string[]
+  /** Whether an invalid token is refused only when no instance accepts it any more. */
+  readonly settlesRefusals: boolean
   readonly params: Schema | null
   readonly query: Schema | null
   readonly body: Schema | null
@@ -75,6 +77,7 @@ export function declareRoute(base: string, pattern: string, declaration: Declara
     hasParams: names.length > 0,
     auth,
     abilities: declaration.abilities ?? [],
+    settlesRefusals: declaration.settlesRefusals ?? false,
     params: declaration.params ?? null,
     query: declaration.query ?? null,
     body: declaration.body ?? null,

@@ -56,9 +56,10 @@ export function makeDispatch(router: Router, latchkey: Latchkey, log: Log): Disp
 
   function admitted(route: Route, exchange: Exchange, patience: Patience): Soon<AnyCaller> {
     const { authorization } = exchange.request.headers
+    const authenticate = route.settlesRefusals ? latchkey.authenticateForLogout : latchkey.authenticate
     switch (route.auth) {
       case 'customer':
-        return whenThere(latchkey.authenticate(bearerToken(authorization), patience, exchange), (caller) => {
+        return whenThere(authenticate(bearerToken(authorization), patience, exchange), (caller) => {
           latchkey.authorise(caller, route.abilities, exchange)
           return caller
         })

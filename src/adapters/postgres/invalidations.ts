@@ -15,6 +15,8 @@ export interface PostgresInvalidationsOptions {
   readonly url: string
   /** An address of the same database without a transaction pooler in between, which loses notifications. */
   readonly directUrl: string
+  /** False for poolers that break prepared statements. */
+  readonly prepared: boolean
   /** Whether a change is acknowledged when every instance obeys it, or when this one does. */
   readonly strict: boolean
   readonly clock: Clock
@@ -45,6 +47,7 @@ const DEAF_MS = 2 * LEASE_MS
 export function postgresInvalidations({
   url,
   directUrl,
+  prepared,
   strict,
   clock,
   onEvent,
@@ -58,7 +61,12 @@ export function postgresInvalidations({
 
   const voice = speaker({
     url,
+    prepared,
     onUp: () => instance.beat(),
+    onPublished(payload, triggers) {
+      if (triggers.problems.length > 0) problem = triggers.problems.join(' ')
+      instance.published(payload, triggers)
+    },
     onDown(reason) {
       problem = reason
     },

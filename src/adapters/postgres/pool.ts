@@ -44,7 +44,9 @@ const CONNECT_MS = 1000
 const IDLE_MS = 60_000
 
 // The server gives up a little before the caller does, which saves the connection. A pooler refuses these settings
-// at start-up, and in transaction mode loses them later: the caller's own clock is what bounds a wait.
+// at start-up, and in transaction mode loses them later: the caller's own clock is what bounds a wait. The value of
+// synchronous_commit is pinned, so that nobody can turn it off for connections that are open: with it off, a crash
+// would lose acknowledged revocations.
 const SET_UP = {
   name: 'set_up_session',
   text: `
@@ -52,6 +54,7 @@ const SET_UP = {
            set_config('lock_timeout', '800ms', false),
            set_config('idle_in_transaction_session_timeout', '2s', false),
            set_config('datestyle', 'ISO', false),
+           set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), false),
            pg_is_in_recovery() as is_standby`,
 }
 

@@ -80,17 +80,20 @@ const TRY_PRUNE_LOCK = {
   text: 'select pg_try_advisory_xact_lock($1) as is_mine',
 }
 
-const PRUNE = {
-  name: 'prune_tokens',
+const LOCK_ENDED = {
+  name: 'lock_ended_tokens',
   text: `
-    delete from login_tokens
-     where id = any(array(
-       select id from login_tokens
-        where least(revoked_at, expires_at) < $1
-        order by least(revoked_at, expires_at)
-        limit $2
-          for update skip locked))`,
+    select id, revoked_at is null as is_announced from login_tokens
+     where least(revoked_at, expires_at) < $1
+     order by least(revoked_at, expires_at)
+     limit $2
+       for update skip locked`,
 }
+
+const DELETE = { name: 'delete_tokens', text: 'delete from login_tokens where id = any($1::uuid[])' }
+
+/** The triggers name the tokens of a statement that deletes as many, and tell all instances to clear their caches at more. */
+const MAX_ANNOUNCED = 100
 
 /** One page of all tokens with their owners' e-mails. */
 export async function listTokens(
@@ -145,6 +148,13 @@ export function prune(session: Session, endedBeforeMs: number, limit: number): P
   return session.transaction(async () => {
     const [lock] = (await session.query(TRY_PRUNE_LOCK, [PRUNE_LOCK])).rows
     if (lock?.is_mine !== true) return null
-    return (await session.query(PRUNE, [dateOf(endedBeforeMs), limit])).count
+    const { rows } = await session.query(LOCK_ENDED, [dateOf(endedBeforeMs), limit])
+    const silent = rows.filter(({ is_announced }) => is_announced === false)
+    await session.query(DELETE, [silent.map(({ id }) => id)])
+    const announced = rows.filter(({ is_announced }) => is_announced === true)
+    for (let i = 0; i < announced.length; i += MAX_ANNOUNCED) {
+      await session.query(DELETE, [announced.slice(i, i + MAX_ANNOUNCED).map(({ id }) => id)])
+    }
+    return rows.length
   })
 }

@@ -12,7 +12,7 @@ const RUNS = 300
 const SEED = process.env.SEED_G1 === undefined ? {} : { seed: Number(process.env.SEED_G1) }
 const MUTANT_RUNS = 500
 /** The same runs each time: by chance one in thousands of others would miss one of the mistakes. */
-const MUTANT_SEED = { seed: 5, ...SEED }
+const MUTANT_SEED = { seed: 7, ...SEED }
 
 describe('row G1: among several instances a revocation is exact, whatever fails', () => {
   it('with the parts of the house', async (t) => {

@@ -109,11 +109,42 @@ describe('the triggers', () => {
     assert.ok(both.some((one) => one.kind === 'digest' && one.digest === digest))
   })
 
-  it('announce nothing of a touch, a rehash, a prune, an insertion or a change of nothing', async (t) => {
+  it('announce a token that has expired by the clock of the server, which may be hours ahead', async () => {
+    const expiresAtMs = Date.now() - 2 * 3_600_000
+    const customer = await storedCustomer(stores)
+    for (const change of [
+      'update login_tokens set revoked_at = now() where id = $1',
+      'delete from login_tokens where id = $1',
+    ]) {
+      const { token, digest } = await namedToken(stores, customer, { expiresAtMs })
+      await announced()
+      await sql(change, [token.id])
+      assert.deepEqual(await announced(), [{ kind: 'digest', digest }], change)
+    }
+    await sql('delete from login_tokens where customer_id = $1', [customer.id])
+  })
+
+  it('announce each token that a prune removes unrevoked, and never clear every cache for it', async () => {
+    const { id } = await storedCustomer(stores)
+    await sql(
+      `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
+       select gen_random_uuid(), $1, 'many', sha256(convert_to('pruned ' || n, 'UTF8')), '{}', to_timestamp(0),
+              to_timestamp(n), case when n % 5 = 0 then to_timestamp(n) end
+         from generate_series(1, 500) as n`,
+      [id],
+    )
+    await announced()
+    assert.equal(await stores.loginTokens.prune(400_000, 1000, WAIT_MS), 399)
+    const digests = await announced()
+    assert.equal(digests.length, 320)
+    assert.ok(digests.every(({ kind }) => kind === 'digest'))
+    assert.equal(await stores.loginTokens.prune(1_000_000, 1000, WAIT_MS), 101)
+  })
+
+  it('announce nothing of a touch, a rehash, a prune of revoked tokens, an insertion or a change of nothing', async (t) => {
     const customer = await storedCustomer(stores)
     const { token } = await login(stores, customer)
     const longAgoMs = Date.now() - 2 * 3_600_000
-    await namedToken(stores, customer, { expiresAtMs: longAgoMs })
     const revoked = await namedToken(stores, customer)
     await sql('update login_tokens set revoked_at = now() where id = $1', [revoked.token.id])
     await announced()
@@ -124,11 +155,10 @@ describe('the triggers', () => {
     await count(sql('update login_tokens set last_used_at = now()'))
     await count(stores.loginTokens.touch([{ id: token.id, atMs: Date.now() + 60_000 }], WAIT_MS))
     await namedToken(stores, customer, { revokedAtMs: longAgoMs })
-    assert.equal(await stores.loginTokens.prune(longAgoMs + 1, 1000, WAIT_MS), 2)
-    await namedToken(stores, customer, { expiresAtMs: longAgoMs })
+    assert.equal(await stores.loginTokens.prune(longAgoMs + 1, 1000, WAIT_MS), 1)
     assert.deepEqual(await announced(), [])
     await count(sql("update customers set password_hash = 'rehashed', updated_at = now()"))
-    await count(sql('delete from login_tokens where revoked_at is not null or expires_at < now()'))
+    await count(sql('delete from login_tokens where revoked_at is not null'))
     await count(
       stores.loginTokens.add(aLoginToken({ customerId: customer.id, name: 'b' }), aDigest(), WAIT_MS),
     )

@@ -33,7 +33,14 @@ async function join(
   const events: InvalidationsEvent[] = []
   const obeyed: Invalidation[] = []
   const onEvent = (event: InvalidationsEvent) => events.push(event)
-  const invalidations = postgresInvalidations({ url, directUrl, strict, clock: systemClock, onEvent })
+  const invalidations = postgresInvalidations({
+    url,
+    directUrl,
+    prepared: true,
+    strict,
+    clock: systemClock,
+    onEvent,
+  })
   cleanUps.push(invalidations.close)
   await until(invalidations.isCurrent)
   invalidations.subscribe((invalidation) => obeyed.push(invalidation))

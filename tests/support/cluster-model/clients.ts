@@ -1,10 +1,12 @@
 import { LEASE_MS } from '../../../src/adapters/postgres/announcing/lease.ts'
+import { InvalidToken } from '../../../src/domain/errors.ts'
 import { hashOf } from '../fakes.ts'
 import type { Database } from './database.ts'
 import { type History, isLoginOf, type Known } from './history.ts'
 import type { Process, Processes } from './processes.ts'
 import { validate } from './promises.ts'
 import type { Run } from './run.ts'
+import { PATIENCE, REQUESTER } from './service.ts'
 
 /** What clients do; what a process has acknowledged they try at once, and again a while later. */
 export interface Clients {
@@ -36,8 +38,13 @@ export function clientsOf(run: Run, history: History, database: Database, { aliv
 
   async function logOut({ service, machine }: Process, known: Known): Promise<void> {
     const { token, digest } = known
-    await service.tokens.revoke({ id: token.id, digest }, machine.clock.nowMs(), 1000)
-    // "No longer active" may also say that it has expired.
+    try {
+      await service.authenticateForLogout(digest, PATIENCE, REQUESTER)
+      await service.tokens.revoke({ id: token.id, digest }, machine.clock.nowMs(), 1000)
+    } catch (error) {
+      if (!(error instanceof InvalidToken)) throw error
+    }
+    // A refusal acknowledges as well, also of a token that has expired.
     acknowledge([known])
   }
 
@@ -46,7 +53,7 @@ export function clientsOf(run: Run, history: History, database: Database, { aliv
     const earlier = history.known.filter(isLoginOf(customerId))
     const login = history.newToken(customerId, 'login', machine.clock.nowMs())
     const revoked = await service.tokens.replace({ ...login, verifiedHash: hashOf('right') }, 1000)
-    if (revoked !== null && revoked > 0) acknowledge(earlier)
+    if (revoked !== null) acknowledge(earlier)
   }
 
   async function disable({ service }: Process, customerId: string): Promise<void> {

@@ -63,7 +63,10 @@ export function databaseOf({ parts, time, chance }: Run, history: History, netwo
     const before = snapshot()
     // In the memory a change is made before the call returns.
     const answer = make()
-    for (const payload of announcedBy(before, store, seen, parts.customersAsDigests)) network.notify(payload)
+    if (network.triggers.isEnabled) {
+      for (const payload of announcedBy(before, store, seen, parts.customersAsDigests))
+        network.notify(payload)
+    }
     for (const token of history.known) {
       if (!isGood(token)) token.endedMs = Math.min(token.endedMs, time.nowMs)
     }

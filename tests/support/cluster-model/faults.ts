@@ -17,6 +17,7 @@ export const FAULTS = [
   'kill',
   'leave',
   'join',
+  'disable triggers',
 ] as const
 export type Fault = (typeof FAULTS)[number]
 
@@ -68,9 +69,22 @@ export function faultsOf(
       case 'leave':
         if (processes.alive().length > 1) processes.leave(process)
         break
+      case 'disable triggers':
+        disableTriggers(ms)
+        break
       case 'join':
         if (processes.alive().length < MOST_INSTANCES) processes.start()
         break
     }
+  }
+
+  /** Briefly: while they are disabled no instance uses its cache, and little else can go wrong. */
+  function disableTriggers(ms: number): void {
+    const { triggers } = network
+    if (!triggers.isEnabled) return
+    Object.assign(triggers, { isEnabled: false, version: triggers.version + 1 })
+    time.after(Math.min(ms, 300), () =>
+      Object.assign(triggers, { isEnabled: true, version: triggers.version + 1 }),
+    )
   }
 }

@@ -1,7 +1,8 @@
 import type { Instance } from '../../../src/adapters/postgres/announcing/instance.ts'
+import type { TriggerState } from '../../../src/adapters/postgres/announcing/trigger-state.ts'
 import type { Machine } from './machine.ts'
 import type { Run } from './run.ts'
-import { type Link, openLink, openStream, type Stream, transmit } from './streams.ts'
+import { type Link, openLink, openSpeaker, type Speaker, transmit } from './streams.ts'
 
 /** An instance with its two connections: the link listens, the speaker says. */
 export interface Endpoint {
@@ -10,13 +11,22 @@ export interface Endpoint {
   link: Link
   linkDelayMs: number
   heardMs: number
-  speaker: Stream
+  speaker: Speaker
   /** Changes that wait for their acknowledgement. */
   announcing: number
 }
 
+/** The triggers of the database, which announce each change. */
+export interface Triggers {
+  /** False while they are disabled: a change is announced by nobody. */
+  isEnabled: boolean
+  /** Changes whenever somebody disables, enables or replaces them. */
+  version: number
+}
+
 /** The notifications of one database, and the connections that carry them. */
 export interface Network {
+  readonly triggers: Triggers
   /** Makes a new link. */
   connect(endpoint: Endpoint): void
   /** The link is lost, and made again some milliseconds later. */
@@ -32,7 +42,8 @@ export interface Network {
 
 export function networkOf({ parts, time, chance }: Run): Network {
   const listening = new Set<{ readonly endpoint: Endpoint; readonly link: Link }>()
-  return { connect, lose, hangUp, notify, say, speakAgain }
+  const triggers: Triggers = { isEnabled: true, version: 1 }
+  return { triggers, connect, lose, hangUp, notify, say, speakAgain }
 
   function connect(endpoint: Endpoint): void {
     const link = openLink()
@@ -93,18 +104,33 @@ export function networkOf({ parts, time, chance }: Run): Network {
     if (parts.beatsByLink && payload.includes('beat')) {
       if (!link.isOpen) return
       if (link.isDeaf) deliver(endpoint, link, payload)
-      time.after(chance.shortly(), () => notify(payload))
+      time.after(chance.shortly(), () => publish(endpoint, payload))
     } else if (speaker.isOpen) {
       transmit(time, speaker, payload, chance.shortly(), null, (arrived) => {
         // Of what a lost connection was sent some arrives all the same, maybe after what the next one says.
-        if (speaker.isOpen || chance.random() < 0.5) notify(arrived)
+        if (speaker.isOpen || chance.random() < 0.5) publish(endpoint, arrived)
       })
     }
   }
 
+  /** The statement commits, and its result goes back over the connection that it came by. */
+  function publish(endpoint: Endpoint, payload: string): void {
+    const { speaker, machine } = endpoint
+    const state: TriggerState = {
+      fingerprint: `${triggers.version}`,
+      problems: triggers.isEnabled ? [] : ['They are disabled.'],
+    }
+    notify(payload)
+    transmit(time, speaker.results, payload, chance.shortly(), machine, (published) => {
+      if (!speaker.isOpen) return
+      if (endpoint.announcing > 0) time.wakes = true
+      endpoint.instance.published(published, state)
+    })
+  }
+
   function speakAgain(endpoint: Endpoint): void {
     if (endpoint.speaker.isOpen) return
-    endpoint.speaker = openStream()
+    endpoint.speaker = openSpeaker()
     endpoint.instance.beat()
   }
 }

@@ -9,7 +9,7 @@ import type { Endpoint, Network } from './network.ts'
 import { expectInTime } from './promises.ts'
 import type { Run } from './run.ts'
 import { type Service, serviceOf } from './service.ts'
-import { openLink, openStream } from './streams.ts'
+import { openLink, openSpeaker } from './streams.ts'
 
 /** One instance's process. */
 export interface Process extends Endpoint {
@@ -76,7 +76,7 @@ export function processesOf(run: Run, history: History, database: Database, netw
       link: { ...openLink(), isOpen: false },
       linkDelayMs: 0,
       heardMs: Infinity,
-      speaker: openStream(),
+      speaker: openSpeaker(),
       announcing: 0,
       hasLeft: false,
     }

@@ -50,7 +50,7 @@ async function play(run: Run, steps: readonly Step[]): Promise<void> {
   const database = databaseOf(run, history, network)
   const processes = processesOf(run, history, database, network)
   const clients = clientsOf(run, history, database, processes)
-  const writers = writersOf(run, history, database, clients)
+  const writers = writersOf(run, history, database, network, clients)
   const perform = stepsOf(run, history, network, processes, clients, writers)
 
   for (const id of CUSTOMERS) {

@@ -19,6 +19,7 @@ import type { Run } from './run.ts'
 /** What a process does for clients: the use cases of the house, on a cache of its own. */
 export interface Service {
   readonly authenticate: Authenticate
+  readonly authenticateForLogout: Authenticate
   readonly tokens: LoginTokens
   disable(customerId: string): Promise<number | null>
   /** Set by each look-up that is sent to the database. */
@@ -71,8 +72,10 @@ export function serviceOf(
     clock,
     ids: randomIds,
   }
+  const authenticate = makeAuthenticate(ports)
   const service: Service = {
-    authenticate: makeAuthenticate(ports),
+    authenticate,
+    authenticateForLogout: parts.authenticateForLogout(ports, authenticate),
     tokens: loginTokens,
     disable: (id) => makeAdministerCustomers(ports).disable(id, PATIENCE),
     hasAsked: false,

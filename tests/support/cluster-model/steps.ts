@@ -8,7 +8,15 @@ import type { Run } from './run.ts'
 import type { Writers } from './writers.ts'
 
 const CLIENT_STEPS = ['validate', 'logout', 'login', 'disable'] as const
-const WRITER_STEPS = ['revokes', 'disables', 'disables slowly', 'deletes', 'renames', 'revokes many'] as const
+const WRITER_STEPS = [
+  'revokes',
+  'disables',
+  'disables slowly',
+  'deletes',
+  'renames',
+  'revokes many',
+  'restores',
+] as const
 export const LONGEST_FAULT_MS = 2500
 
 /** One thing that happens, `afterMs` after the one before. */
@@ -68,11 +76,20 @@ export function stepsOf(
         clients.validateEverywhere([token])
         time.watch(clients.disable(process, customerId))
         break
+      case 'disable triggers':
+        breakSomething(does, process, ms)
+        // What is revoked before a heartbeat has found them disabled is announced by nobody.
+        clients.validateEverywhere([token])
+        time.watch(clients.logOut(process, token))
+        break
       case 'revokes':
         writers.revoke([token])
         break
       case 'revokes many':
         writers.revoke(known)
+        break
+      case 'restores':
+        writers.restore([token])
         break
       case 'disables':
         writers.disable(customerId)

@@ -16,12 +16,21 @@ export interface Link extends Stream {
   isDeaf: boolean
 }
 
+/** What a connection carries that publishes, and the results that come back. */
+export interface Speaker extends Stream {
+  readonly results: Stream
+}
+
 export function openStream(): Stream {
   return { isOpen: true, thawsMs: 0, lastMs: 0, waiting: [] }
 }
 
 export function openLink(): Link {
   return { ...openStream(), lingers: false, isDeaf: false }
+}
+
+export function openSpeaker(): Speaker {
+  return { ...openStream(), results: openStream() }
 }
 
 /** What one connection is given arrives in this order, however often it freezes. */

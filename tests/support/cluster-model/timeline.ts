@@ -57,6 +57,7 @@ export function timeline(): Timeline {
 
     async run(forMs: number): Promise<void> {
       const endMs = time.nowMs + forMs
+      if (time.wakes) await settle()
       for (let event = events.at(-1); event !== undefined && event.atMs <= endMs; event = events.at(-1)) {
         events.pop()
         time.nowMs = event.atMs

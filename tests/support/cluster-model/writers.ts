@@ -2,6 +2,7 @@ import { revokeTokens } from '../../../src/adapters/memory/store.ts'
 import type { Clients } from './clients.ts'
 import type { Database } from './database.ts'
 import type { History, Known } from './history.ts'
+import type { Network } from './network.ts'
 import { type Run, START_MS } from './run.ts'
 
 /** Other programs that change the database: nobody but its triggers tells of it. */
@@ -11,6 +12,8 @@ export interface Writers {
   /** In a transaction whose trigger has run before somebody adds a token to the customer, and that commits after it. */
   disableSlowly(customerId: string): void
   delete(customerId: string): void
+  /** Replaces the tables in one transaction by a backup from before the tokens; no trigger fires. */
+  restore(tokens: readonly Known[]): void
   rename(customerId: string): void
 }
 
@@ -18,6 +21,7 @@ export function writersOf(
   { time, chance }: Run,
   { known }: History,
   { store, customers, change, snapshot, addToken }: Database,
+  { triggers }: Network,
   { validateEverywhere, validateASecondLater }: Clients,
 ): Writers {
   return {
@@ -28,6 +32,7 @@ export function writersOf(
     disable: (customerId) => commit(() => setCustomer(customerId, { disabledAtMs: START_MS + time.nowMs })),
     disableSlowly,
     delete: (customerId) => commit(() => customers.delete(customerId, 1000)),
+    restore,
     rename: (customerId) => commit(() => setCustomer(customerId, { name: `name at ${time.nowMs}` })),
   }
 
@@ -51,6 +56,19 @@ export function writersOf(
         void change(() => setCustomer(customerId, { disabledAtMs: START_MS + time.nowMs }), seen)
         validateASecondLater()
       })
+    })
+  }
+
+  function restore(tokens: readonly Known[]): void {
+    validateEverywhere(tokens)
+    time.after(chance.travelling(), () => {
+      const { isEnabled, version } = triggers
+      Object.assign(triggers, { isEnabled: false, version: version + 1 })
+      void change(async () => {
+        for (const { digest } of tokens) store.tokens.delete(digest)
+      })
+      Object.assign(triggers, { isEnabled })
+      validateASecondLater()
     })
   }
 

@@ -13,6 +13,8 @@ export interface Acknowledgements {
   heardBye(instance: string): void
   /** The own ask came back. */
   heardEcho(n: number): void
+  /** The statement of the own ask found the triggers as they were: what was committed before it has been announced. */
+  verified(n: number): void
   heardSeen(instance: string, n: number): void
 }
 
@@ -21,6 +23,9 @@ interface Round {
   readonly done: readonly (() => void)[]
   readonly missing: Map<string, () => void>
 }
+
+/** Stands for this instance among those that a round waits for. */
+const OWN = 'own'
 
 /**
  * Acknowledgements by asking: one ask covers every change committed before it was sent. An instance that does not
@@ -37,6 +42,8 @@ export function acknowledgements({
   const rounds = new Map<number, Round>()
   let linkedMs = Infinity
   let asks = 0
+  /** The last own ask that was verified. */
+  let verifiedAsk = 0
   /** Sent, and not come back. */
   let pending: {
     readonly n: number
@@ -85,6 +92,8 @@ export function acknowledgements({
       if (pending?.n !== n) return
       const round: Round = { done: pending.done, missing: new Map() }
       rounds.set(n, round)
+      // An ask whose statement found the triggers changed is never verified: the clock ends that wait.
+      if (verifiedAsk < n) round.missing.set(OWN, () => {})
       const nowMs = clock.monotonicMs()
       // Complete now: a heartbeat that committed before the ask has been heard before its echo.
       for (const [instance, beatMs] of lastBeatMs) {
@@ -99,6 +108,11 @@ export function acknowledgements({
       finish(n, round)
       pending = null
       askForAll()
+    },
+
+    verified(n) {
+      verifiedAsk = n
+      obeyed(n, OWN)
     },
 
     heardSeen(instance, n) {

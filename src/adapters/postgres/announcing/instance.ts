@@ -3,15 +3,18 @@ import type { Invalidation } from '../../../application/ports/invalidations.ts'
 import { type Acknowledgements, acknowledgements } from './acknowledgements.ts'
 import { leaseOn, type Moment, momentOf } from './lease.ts'
 import { type Notice, noticeOf, payloadOf } from './notices.ts'
+import type { TriggerState } from './trigger-state.ts'
 
 /** One instance's part in the agreement, whatever carries its notices; the decision record 0007 argues for it. */
 export interface Instance {
-  /** The link listens from now on; whatever was kept before is forgotten. */
+  /** The link listens from now on. */
   linked(): void
   /** The link is lost: nothing that is kept may be used. */
   unlinked(): void
   /** A notification came on the link. */
   heard(payload: string): void
+  /** The statement that published a payload of this instance has committed, and found the triggers in this state. */
+  published(payload: string, triggers: TriggerState): void
   /** To be called every `BEAT_MS`: says that this instance is here, if its link is up. */
   beat(): void
   /** Whether what is kept may be used now. */
@@ -51,8 +54,10 @@ export function protocolInstance({
     clock,
     ask: (n) => send(payloadOf({ says: 'ask', instance: name, n })),
   })
-  const beatsSent = new Map<number, Moment>()
+  const beatsSent = new Map<number, Beat>()
   let beats = 0
+  /** The fingerprint of the triggers since the cache was last cleared; null before the first of a link. */
+  let fingerprint: string | null = null
   let isLinked = false
   let hasLeft = false
   /** False from a notice that could not be understood until the next link: it may have been of a newer agreement. */
@@ -63,13 +68,12 @@ export function protocolInstance({
       if (hasLeft) return
       isLinked = true
       isUnderstood = true
-      obey({ kind: 'everything' })
-      others.linked()
       beat()
     },
 
     unlinked() {
       isLinked = false
+      fingerprint = null
       // A heartbeat that was sent before the next link is up tells nothing about what that link has missed.
       beatsSent.clear()
       lease.end()
@@ -90,6 +94,17 @@ export function protocolInstance({
       } else handle(notice)
     },
 
+    published(payload, triggers) {
+      if (!isLinked) return
+      // What was committed since the earlier state may not have been announced, and before the link nothing was heard.
+      const isSame = triggers.fingerprint === fingerprint
+      if (!isSame) distrust(triggers)
+      const notice = noticeOf(payload)
+      if (triggers.problems.length > 0) return
+      if (notice?.says === 'beat') confirm(notice.n, 'isVerified')
+      if (notice?.says === 'ask' && isSame) others.verified(notice.n)
+    },
+
     beat() {
       if (isLinked) beat()
     },
@@ -107,7 +122,7 @@ export function protocolInstance({
 
   function beat(): void {
     beats += 1
-    beatsSent.set(beats, momentOf(clock))
+    beatsSent.set(beats, { sentAt: momentOf(clock), hasReturned: false, isVerified: false })
     beatsSent.delete(beats - REMEMBERED_BEATS)
     send(payloadOf({ says: 'beat', instance: name, n: beats }))
   }
@@ -135,11 +150,35 @@ export function protocolInstance({
   }
 
   function cameBack(n: number): void {
-    const sentAt = beatsSent.get(n)
+    const sentAt = beatsSent.get(n)?.sentAt
     if (sentAt === undefined) return
+    onReturn(clock.monotonicMs() - sentAt.monotonicMs)
+    confirm(n, 'hasReturned')
+  }
+
+  /** Grants the lease of a heartbeat that came back and whose statement found the triggers intact. */
+  function confirm(n: number, what: 'hasReturned' | 'isVerified'): void {
+    const own = beatsSent.get(n)
+    if (own === undefined) return
+    own[what] = true
+    if (!own.hasReturned || !own.isVerified) return
     // Also whatever was sent before it and is still under way says less than this one.
     for (const earlier of [...beatsSent.keys()]) if (earlier <= n) beatsSent.delete(earlier)
-    onReturn(clock.monotonicMs() - sentAt.monotonicMs)
-    if (isUnderstood) lease.grant(sentAt)
+    if (isUnderstood) lease.grant(own.sentAt)
   }
+
+  function distrust(triggers: TriggerState): void {
+    fingerprint = triggers.fingerprint
+    lease.end()
+    obey({ kind: 'everything' })
+    others.unlinked()
+    if (triggers.problems.length === 0 && isUnderstood) others.linked()
+  }
+}
+
+/** A heartbeat of this instance that has not granted a lease yet. */
+interface Beat {
+  readonly sentAt: Moment
+  hasReturned: boolean
+  isVerified: boolean
 }

@@ -1,6 +1,7 @@
 import type { Client } from 'pg'
 import { lastingClient } from './lasting-client.ts'
 import { CHANNEL } from './notices.ts'
+import { TRIGGER_STATE, type TriggerState, triggerStateOf } from './trigger-state.ts'
 
 /** Says notices to all instances, in order, over a connection of its own. */
 export interface Speaker {
@@ -13,11 +14,17 @@ export interface Speaker {
 /** A speaker on the database of a URL, which may be a pooler's: each sentence is one transaction. */
 export function speaker({
   url,
+  prepared,
   onUp,
+  onPublished,
   onDown,
 }: {
   readonly url: string
+  /** False for a pooler that breaks prepared statements. */
+  readonly prepared: boolean
   readonly onUp: () => void
+  /** Called for each payload when its statement has committed, with the state of the triggers that it found. */
+  readonly onPublished: (payload: string, triggers: TriggerState) => void
   readonly onDown: (reason: string) => void
 }): Speaker {
   let client: Client | null = null
@@ -53,9 +60,15 @@ export function speaker({
   async function sayAll(by: Client): Promise<void> {
     try {
       while (client === by && unsaid.length > 0) {
-        const sentence = sentenceOf(by, unsaid)
+        const payloads = unsaid
         unsaid = []
-        await by.query(sentence)
+        const { rows } = await by.query({
+          ...(prepared && { name: PUBLISH.name }),
+          text: PUBLISH.text,
+          values: [payloads],
+        })
+        const triggers = triggerStateOf(rows[0].triggers)
+        for (const payload of payloads) onPublished(payload, triggers)
       }
     } catch (error) {
       if (client === by) connection.renew((error as Error).message)
@@ -68,8 +81,10 @@ export function speaker({
 // Nothing of this outlives a crash, so no commit waits for the disk, nor for a standby. Notifying commits follow one
 // another, and one of them may wait for a standby that is gone: the server gives up before this process does, or each
 // attempt would leave a backend behind. The settings end with the statement's transaction.
-function sentenceOf(client: Client, payloads: readonly string[]): string {
-  const said = payloads.map((payload) => `pg_notify('${CHANNEL}', ${client.escapeLiteral(payload)})`)
-  const settings = `set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '800ms', true)`
-  return `select ${settings}, ${said.join(', ')}`
+const PUBLISH = {
+  name: 'publish',
+  text: `
+    select set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '800ms', true),
+           (select count(pg_notify('${CHANNEL}', payload)) from unnest($1::text[]) as payload),
+           ${TRIGGER_STATE} as triggers`,
 }

@@ -36,6 +36,12 @@ describe('An acknowledgement', () => {
     clock.advance(LEASE_MS)
   }
 
+  /** The ask came back, and its statement had found the triggers as they were. */
+  function comeBack(n: number): void {
+    others.verified(n)
+    others.heardEcho(n)
+  }
+
   /** Answers whether it is settled by now. */
   function settling(): () => Promise<boolean> {
     let isSettled = false
@@ -53,9 +59,37 @@ describe('An acknowledgement', () => {
     const isSettled = settling()
     assert.deepEqual(asked, [1])
     assert.equal(await isSettled(), false)
-    others.heardEcho(1)
+    comeBack(1)
     assert.equal(await isSettled(), true)
     assert.equal(timers.size, 0, 'a timer is left')
+  })
+
+  it('waits for the result of its own statement, before or after the echo', async () => {
+    linkedForLong()
+    others.heardBeat('a')
+    const first = settling()
+    others.heardEcho(1)
+    others.heardSeen('a', 1)
+    assert.equal(await first(), false)
+    others.verified(1)
+    assert.equal(await first(), true)
+    const second = settling()
+    others.verified(2)
+    assert.equal(await second(), false)
+    others.heardEcho(2)
+    others.heardSeen('a', 2)
+    assert.equal(await second(), true)
+    assert.equal(timers.size, 0, 'a timer is left')
+  })
+
+  it('waits a whole lease when its statement found the triggers changed', async () => {
+    linkedForLong()
+    const isSettled = settling()
+    others.heardEcho(1)
+    clock.advance(LEASE_MS - 1)
+    assert.equal(await isSettled(), false)
+    clock.advance(1)
+    assert.equal(await isSettled(), true)
   })
 
   it('waits a whole lease, and asks nobody, while the link is younger than one', async () => {
@@ -78,7 +112,7 @@ describe('An acknowledgement', () => {
     others.unlinked()
     const later = settling()
     assert.deepEqual(asked, [1])
-    others.heardEcho(1)
+    comeBack(1)
     clock.advance(LEASE_MS - 1)
     assert.deepEqual([await waiting(), await later()], [false, false])
     clock.advance(1)
@@ -90,7 +124,7 @@ describe('An acknowledgement', () => {
     others.heardBeat('a')
     others.heardBeat('b')
     const isSettled = settling()
-    others.heardEcho(1)
+    comeBack(1)
     others.heardSeen('a', 1)
     assert.equal(await isSettled(), false)
     others.heardSeen('b', 1)
@@ -102,7 +136,7 @@ describe('An acknowledgement', () => {
     linkedForLong()
     const isSettled = settling()
     others.heardBeat('a')
-    others.heardEcho(1)
+    comeBack(1)
     assert.equal(await isSettled(), false)
     others.heardSeen('a', 1)
     assert.equal(await isSettled(), true)
@@ -113,7 +147,7 @@ describe('An acknowledgement', () => {
     others.heardBeat('a')
     clock.advance(400)
     const isSettled = settling()
-    others.heardEcho(1)
+    comeBack(1)
     clock.advance(200)
     // This one gives a lease that begins behind the change.
     others.heardBeat('a')
@@ -128,7 +162,7 @@ describe('An acknowledgement', () => {
     others.heardBeat('a')
     clock.advance(LEASE_MS)
     const isSettled = settling()
-    others.heardEcho(1)
+    comeBack(1)
     assert.equal(await isSettled(), true)
   })
 
@@ -137,11 +171,11 @@ describe('An acknowledgement', () => {
     others.heardBeat('a')
     others.heardBye('a')
     const afterGoodbye = settling()
-    others.heardEcho(1)
+    comeBack(1)
     assert.equal(await afterGoodbye(), true)
     others.heardBeat('b')
     const before = settling()
-    others.heardEcho(2)
+    comeBack(2)
     assert.equal(await before(), false)
     others.heardBye('b')
     assert.equal(await before(), true)
@@ -151,11 +185,11 @@ describe('An acknowledgement', () => {
     linkedForLong()
     others.heardBeat('a')
     const first = settling()
-    others.heardEcho(1)
+    comeBack(1)
     const second = settling()
-    others.heardEcho(2)
+    comeBack(2)
     const third = settling()
-    others.heardEcho(3)
+    comeBack(3)
     others.heardSeen('a', 2)
     assert.deepEqual([await first(), await second(), await third()], [true, true, false])
     others.heardSeen('a', 2)
@@ -167,11 +201,11 @@ describe('An acknowledgement', () => {
     const first = settling()
     const gathered = [settling(), settling(), settling()]
     assert.deepEqual(asked, [1])
-    others.heardEcho(1)
+    comeBack(1)
     assert.equal(await first(), true)
     assert.deepEqual(asked, [1, 2])
     for (const isSettled of gathered) assert.equal(await isSettled(), false)
-    others.heardEcho(2)
+    comeBack(2)
     for (const isSettled of gathered) assert.equal(await isSettled(), true)
     assert.deepEqual(asked, [1, 2])
   })
@@ -188,19 +222,19 @@ describe('An acknowledgement', () => {
     const later = settling()
     assert.deepEqual(asked, [1, 2])
     // The lost one was only late: it tells nothing of what was asked for since.
-    others.heardEcho(1)
+    comeBack(1)
     assert.deepEqual([await gathered(), await later()], [false, false])
-    others.heardEcho(2)
+    comeBack(2)
     assert.deepEqual([await gathered(), await later()], [true, true])
   })
 
   it('hears nothing in what belongs to no ask of its own', async () => {
     linkedForLong()
-    others.heardEcho(1)
+    comeBack(1)
     others.heardSeen('a', 7)
     others.heardBye('a')
     const isSettled = settling()
-    others.heardEcho(2)
+    comeBack(2)
     assert.equal(await isSettled(), false)
   })
 
@@ -208,7 +242,7 @@ describe('An acknowledgement', () => {
     linkedForLong()
     others.heardBeat('a')
     const isSettled = settling()
-    others.heardEcho(1)
+    comeBack(1)
     others.unlinked()
     others.linked()
     clock.advance(LEASE_MS - 1)

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { type Instance, protocolInstance } from '../../../../src/adapters/postgres/announcing/instance.ts'
 import { LEASE_MS } from '../../../../src/adapters/postgres/announcing/lease.ts'
+import type { TriggerState } from '../../../../src/adapters/postgres/announcing/trigger-state.ts'
 import type { Invalidation } from '../../../../src/application/ports/invalidations.ts'
 import { type MovableClock, movableClock } from '../../../../src/testing/movable-clock.ts'
 import { turn } from '../../../support/fakes.ts'
 
 const EVERYTHING: Invalidation = { kind: 'everything' }
+const INTACT: TriggerState = { fingerprint: 'intact', problems: [] }
 
 describe('An instance', () => {
   let clock: MovableClock
@@ -28,6 +30,19 @@ describe('An instance', () => {
     })
   })
 
+  /** The statement of a payload has committed, and its notification has arrived. */
+  function comeBack(payload: string, triggers: TriggerState = INTACT): void {
+    instance.published(payload, triggers)
+    instance.heard(payload)
+  }
+
+  /** Linked for long enough to have heard of every other instance that holds a lease. */
+  function linkForLong(): void {
+    instance.linked()
+    instance.published('1 beat me 1', INTACT)
+    clock.advance(LEASE_MS)
+  }
+
   /** What it said and obeyed because of this. */
   function storyOf(doing: () => void): (string | Invalidation)[] {
     const earlier = story.length
@@ -35,18 +50,74 @@ describe('An instance', () => {
     return story.slice(earlier)
   }
 
-  it('forgets everything when its link is up, before its first heartbeat, and holds no lease yet', () => {
+  it('sends a heartbeat when its link is up, forgets everything when that is published, and then takes its lease', () => {
     assert.deepEqual(
       storyOf(() => instance.linked()),
-      [EVERYTHING, '1 beat me 1'],
+      ['1 beat me 1'],
+    )
+    assert.deepEqual(
+      storyOf(() => instance.published('1 beat me 1', INTACT)),
+      [EVERYTHING],
     )
     assert.equal(instance.holdsLease(), false)
+    instance.heard('1 beat me 1')
+    assert.equal(instance.holdsLease(), true)
   })
+
+  it('takes no lease from a heartbeat whose statement has no result yet', () => {
+    instance.linked()
+    instance.heard('1 beat me 1')
+    assert.equal(instance.holdsLease(), false)
+    instance.published('1 beat me 1', INTACT)
+    assert.equal(instance.holdsLease(), true)
+  })
+
+  for (const [change, triggers] of [
+    ['were disabled', { fingerprint: 'disabled', problems: ['They are disabled.'] }],
+    ['were replaced', { fingerprint: 'replaced', problems: [] }],
+  ] as const) {
+    it(`forgets everything and ends its lease when the triggers ${change}`, () => {
+      instance.linked()
+      comeBack('1 beat me 1')
+      instance.beat()
+      assert.deepEqual(
+        storyOf(() => instance.published('1 beat me 2', triggers)),
+        [EVERYTHING],
+      )
+      assert.equal(instance.holdsLease(), false)
+      instance.heard('1 beat me 2')
+      assert.equal(instance.holdsLease(), triggers.problems.length === 0)
+      instance.beat()
+      assert.deepEqual(
+        storyOf(() => comeBack('1 beat me 3', triggers)),
+        [],
+      )
+      assert.equal(instance.holdsLease(), triggers.problems.length === 0)
+    })
+
+    it(`asks nobody, and waits a whole lease, when the triggers ${change}`, async () => {
+      linkForLong()
+      let settled = 0
+      void instance.settled().then(() => settled++)
+      instance.published('1 ask me 1', triggers)
+      instance.heard('1 ask me 1')
+      const said = storyOf(() => {
+        void instance.settled().then(() => settled++)
+      })
+      assert.deepEqual(said, [])
+      clock.advance(LEASE_MS - 1)
+      await turn()
+      assert.equal(settled, 0)
+      clock.advance(1)
+      await turn()
+      assert.equal(settled, 2)
+    })
+  }
 
   it('holds a lease from the sending of the heartbeat that came back', () => {
     instance.linked()
     clock.advance(600)
-    instance.heard('1 beat me 1')
+    comeBack('1 beat me 1')
     assert.equal(instance.holdsLease(), true)
     clock.advance(LEASE_MS - 50 - 600)
     assert.equal(instance.holdsLease(), false)
@@ -56,9 +127,9 @@ describe('An instance', () => {
     instance.linked()
     instance.heard('1 beat you 1')
     assert.equal(instance.holdsLease(), false)
-    instance.heard('1 beat me 1')
+    comeBack('1 beat me 1')
     clock.advance(LEASE_MS)
-    instance.heard('1 beat me 1')
+    comeBack('1 beat me 1')
     assert.equal(instance.holdsLease(), false)
   })
 
@@ -66,8 +137,8 @@ describe('An instance', () => {
     instance.linked()
     clock.advance(250)
     instance.beat()
-    instance.heard('1 beat me 2')
-    instance.heard('1 beat me 1')
+    comeBack('1 beat me 2')
+    comeBack('1 beat me 1')
     clock.advance(LEASE_MS - 50 - 1)
     assert.equal(instance.holdsLease(), true)
   })
@@ -88,16 +159,16 @@ describe('An instance', () => {
 
   it('loses the lease with the link, and no heartbeat from before brings one', () => {
     instance.linked()
-    instance.heard('1 beat me 1')
+    comeBack('1 beat me 1')
     instance.beat()
     instance.unlinked()
     assert.equal(instance.holdsLease(), false)
-    instance.heard('1 beat me 2')
+    comeBack('1 beat me 2')
     assert.equal(instance.holdsLease(), false)
     instance.linked()
-    instance.heard('1 beat me 2')
+    comeBack('1 beat me 2')
     assert.equal(instance.holdsLease(), false)
-    instance.heard('1 beat me 3')
+    comeBack('1 beat me 3')
     assert.equal(instance.holdsLease(), true)
   })
 
@@ -129,7 +200,7 @@ describe('An instance', () => {
 
   it('forgets all and holds no lease from a notice that it does not understand until the next link', () => {
     instance.linked()
-    instance.heard('1 beat me 1')
+    comeBack('1 beat me 1')
     assert.deepEqual(
       storyOf(() => instance.heard('2 digests d1')),
       [EVERYTHING],
@@ -137,7 +208,7 @@ describe('An instance', () => {
     assert.deepEqual(warnings, ['2 digests d1'])
     assert.equal(instance.holdsLease(), false)
     instance.beat()
-    instance.heard('1 beat me 2')
+    comeBack('1 beat me 2')
     assert.equal(instance.holdsLease(), false)
     // What it understands it goes on obeying.
     assert.deepEqual(
@@ -146,13 +217,12 @@ describe('An instance', () => {
     )
     instance.unlinked()
     instance.linked()
-    instance.heard('1 beat me 3')
+    comeBack('1 beat me 3')
     assert.equal(instance.holdsLease(), true)
   })
 
   it('has a change settled when its ask came back and the others have seen it', async () => {
-    instance.linked()
-    clock.advance(LEASE_MS)
+    linkForLong()
     instance.heard('1 beat you 9')
     let isSettled = false
     const said = storyOf(() => {
@@ -163,7 +233,7 @@ describe('An instance', () => {
     assert.deepEqual(said, ['1 ask me 1'])
     // Of others' asks, and to others, nothing counts.
     for (const payload of ['1 ask you 1', '1 seen you they 1', '1 ask me 1', '1 seen they me 1']) {
-      instance.heard(payload)
+      comeBack(payload)
       await turn()
       assert.equal(isSettled, false, payload)
     }
@@ -173,8 +243,7 @@ describe('An instance', () => {
   })
 
   it('takes an ask from before its link was lost for no acknowledgement', async () => {
-    instance.linked()
-    clock.advance(LEASE_MS)
+    linkForLong()
     let isSettled = false
     void instance.settled().then(() => {
       isSettled = true
@@ -182,45 +251,43 @@ describe('An instance', () => {
     instance.unlinked()
     instance.linked()
     // The link is too young to have heard of every instance that holds a lease.
-    instance.heard('1 ask me 1')
+    comeBack('1 ask me 1')
     await turn()
     assert.equal(isSettled, false)
   })
 
   it('acknowledges nothing by its list once it did not understand a notice', async () => {
-    instance.linked()
-    clock.advance(LEASE_MS)
+    linkForLong()
     // Of an instance of a newer release, which may hold a lease.
     instance.heard('2 beat newer 4')
     let isSettled = false
     void instance.settled().then(() => {
       isSettled = true
     })
-    instance.heard('1 ask me 1')
+    comeBack('1 ask me 1')
     await turn()
     assert.equal(isSettled, false)
   })
 
   it('waits no longer for one that leaves', async () => {
-    instance.linked()
-    clock.advance(LEASE_MS)
+    linkForLong()
     instance.heard('1 beat you 9')
     const settled = instance.settled()
-    instance.heard('1 ask me 1')
+    comeBack('1 ask me 1')
     instance.heard('1 bye you')
     await settled
   })
 
   it('says goodbye when it leaves, holds no lease and says nothing more', () => {
     instance.linked()
-    instance.heard('1 beat me 1')
+    comeBack('1 beat me 1')
     instance.beat()
     assert.deepEqual(
       storyOf(() => instance.leave()),
       ['1 bye me'],
     )
     assert.equal(instance.holdsLease(), false)
-    instance.heard('1 beat me 2')
+    comeBack('1 beat me 2')
     instance.heard('1 ask you 1')
     instance.beat()
     assert.equal(instance.holdsLease(), false)
@@ -234,7 +301,7 @@ describe('An instance', () => {
   it('remembers as many heartbeats as can be under way within a lease', () => {
     instance.linked()
     for (let beat = 2; beat <= 8; beat += 1) instance.beat()
-    instance.heard('1 beat me 1')
+    comeBack('1 beat me 1')
     assert.equal(instance.holdsLease(), true)
   })
 })

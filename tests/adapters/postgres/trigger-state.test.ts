@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import {
+  SELECT_TRIGGER_STATE,
+  triggerStateOf,
+} from '../../../src/adapters/postgres/announcing/trigger-state.ts'
+import { checkTriggers } from '../../../src/adapters/postgres/check-triggers.ts'
+import { postgresInvalidations } from '../../../src/adapters/postgres/invalidations.ts'
+import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
+import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
+import { login, namedToken, storedCustomer } from '../../../src/testing/stores.ts'
+import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
+import { until } from '../../support/until.ts'
+
+/** What breaks the triggers, how the sentence about it begins, and what mends them. */
+const FAULTS = [
+  [
+    'alter table login_tokens disable trigger announce_update',
+    /announce_update on login_tokens does not always fire\. Run: alter table login_tokens enable always trigger announce_update;/,
+    'alter table login_tokens enable always trigger announce_update',
+  ],
+  [
+    // What pg_restore --disable-triggers leaves behind.
+    'alter table customers disable trigger all; alter table customers enable trigger all',
+    /announce_delete on customers does not always fire.*announce_update on customers does not always fire/s,
+    `alter table customers enable always trigger announce_update, enable always trigger announce_delete,
+       enable always trigger announce_truncate`,
+  ],
+  [
+    'alter table login_tokens rename to renamed',
+    /The trigger announce_update on login_tokens is missing\./,
+    'alter table renamed rename to login_tokens',
+  ],
+  [
+    'drop trigger announce_delete on login_tokens',
+    /The trigger announce_delete on login_tokens is missing\./,
+    `create trigger announce_delete after delete on login_tokens referencing old table as was
+       for each statement execute function latchkey_announce_deleted_tokens();
+     alter table login_tokens enable always trigger announce_delete`,
+  ],
+  [
+    'alter function latchkey_announce(text, text[]) rename to renamed',
+    /The function latchkey_announce is missing\./,
+    'alter function renamed(text, text[]) rename to latchkey_announce',
+  ],
+] as const
+
+describe('The state of the triggers', () => {
+  let stores: PostgresStores
+  before(async () => {
+    stores = await openPostgresStores()
+  })
+  after(() => stores.close())
+
+  const sql = (text: string, values: readonly unknown[] = []) => stores.database.sql(text, values)
+  async function state() {
+    const [row] = await sql(SELECT_TRIGGER_STATE.text)
+    return triggerStateOf(String(row?.triggers))
+  }
+
+  it('is intact on a schema that was just made, and stays the same whatever is stored', async () => {
+    const { fingerprint, problems } = await state()
+    assert.deepEqual(problems, [])
+    await checkTriggers(stores.database.url)
+    await login(stores, await storedCustomer(stores))
+    await sql('delete from login_tokens')
+    await sql('vacuum analyze login_tokens')
+    assert.equal((await state()).fingerprint, fingerprint)
+  })
+
+  for (const [breaks, sentence, mends] of FAULTS) {
+    it(`tells of: ${breaks}`, async () => {
+      const before = await state()
+      await sql(breaks)
+      assert.match((await state()).problems.join(' '), sentence)
+      await assert.rejects(checkTriggers(stores.database.url), { name: 'DatabaseRefused', message: sentence })
+      await sql(mends)
+      const mended = await state()
+      assert.deepEqual(mended.problems, [])
+      assert.notEqual(mended.fingerprint, before.fingerprint)
+    })
+  }
+
+  it('tells of a function that announces nothing', async () => {
+    const [{ text } = { text: '' }] = await stores.database.sql<{ text: string }>(
+      "select pg_get_functiondef('latchkey_announce_truncation()'::regprocedure) as text",
+    )
+    await sql(text.replace('perform', '-- perform'))
+    assert.match((await state()).problems.join(' '), /latchkey_announce_truncation does not announce/)
+    await sql(text)
+    assert.deepEqual((await state()).problems, [])
+  })
+})
+
+describe('An instance whose triggers fail', () => {
+  let stores: PostgresStores
+  before(async () => {
+    stores = await openPostgresStores()
+  })
+  after(() => stores.close())
+  const cleanUps: (() => Promise<unknown>)[] = []
+  afterEach(async () => {
+    for (const close of cleanUps.splice(0)) await close()
+  })
+
+  async function join() {
+    const obeyed: Invalidation[] = []
+    const events: string[] = []
+    const { url } = stores.database
+    const invalidations = postgresInvalidations({
+      url,
+      directUrl: url,
+      prepared: true,
+      strict: true,
+      clock: systemClock,
+      onEvent: ({ kind, detail }) => events.push(`${kind} ${detail}`),
+    })
+    cleanUps.push(invalidations.close)
+    await until(invalidations.isCurrent)
+    invalidations.subscribe((invalidation) => obeyed.push(invalidation))
+    return { ...invalidations, obeyed, events }
+  }
+
+  it('uses its cache no longer, logs which trigger, and resumes with an empty cache when they are mended', async () => {
+    const one = await join()
+    const { sql } = stores.database
+    await sql('alter table login_tokens disable trigger announce_update')
+    const { token } = await namedToken(stores, await storedCustomer(stores))
+    await sql('update login_tokens set revoked_at = now() where id = $1', [token.id])
+    await until(() => one.obeyed.length > 0)
+    assert.deepEqual(one.obeyed, [{ kind: 'everything' }])
+    assert.equal(one.isCurrent(), false)
+    await until(() => one.events.length > 0)
+    assert.match(one.events[0] ?? '', /^suspended .*announce_update on login_tokens does not always fire/)
+    await sql('alter table login_tokens enable always trigger announce_update')
+    await until(one.isCurrent)
+    assert.deepEqual(one.obeyed, [{ kind: 'everything' }, { kind: 'everything' }])
+  })
+
+  it('clears its cache when they were disabled only for a moment, between two heartbeats', async () => {
+    const one = await join()
+    const { token } = await namedToken(stores, await storedCustomer(stores))
+    await stores.database.sql(`
+      alter table login_tokens disable trigger announce_update;
+      update login_tokens set revoked_at = now() where id = '${token.id}';
+      alter table login_tokens enable always trigger announce_update`)
+    await until(() => one.obeyed.length > 0)
+    assert.deepEqual(one.obeyed, [{ kind: 'everything' }])
+    await until(one.isCurrent)
+  })
+
+  it('clears its cache when the tables were restored from a backup', async () => {
+    const one = await join()
+    const { sql } = stores.database
+    // As pg_restore --clean does it: no trigger is there while rows come and go.
+    await sql(`
+      begin;
+      create table saved as select * from login_tokens;
+      drop trigger announce_update on login_tokens;
+      drop trigger announce_delete on login_tokens;
+      drop trigger announce_truncate on login_tokens;
+      delete from login_tokens;
+      drop table saved;
+      create trigger announce_update after update on login_tokens referencing old table as was new table as became
+        for each statement execute function latchkey_announce_updated_tokens();
+      create trigger announce_delete after delete on login_tokens referencing old table as was
+        for each statement execute function latchkey_announce_deleted_tokens();
+      create trigger announce_truncate after truncate on login_tokens
+        for each statement execute function latchkey_announce_truncation();
+      alter table login_tokens enable always trigger announce_update, enable always trigger announce_delete,
+        enable always trigger announce_truncate;
+      commit`)
+    await until(() => one.obeyed.length > 0)
+    assert.deepEqual(one.obeyed, [{ kind: 'everything' }])
+    await until(one.isCurrent)
+  })
+
+  it('acknowledges a revocation that no trigger announced only when no instance may use its cache', async () => {
+    const [one, other] = [await join(), await join()]
+    const { sql } = stores.database
+    await until(() => one.isCurrent() && other.isCurrent())
+    await sql('alter table login_tokens disable trigger announce_update')
+    await one.announce({ kind: 'everything' })
+    assert.equal(other.isCurrent(), false)
+    await sql('alter table login_tokens enable always trigger announce_update')
+  })
+})
