@@ -33,13 +33,14 @@ export interface ClusterOptions {
   readonly customers?: number
   /** One of the row's own by default. */
   readonly database?: TestDatabase
+  readonly env?: Readonly<Record<string, string>>
   /** Settings of the first member alone. */
   readonly envOfFirst?: Readonly<Record<string, string>>
 }
 
 export function withCluster(
   trial: Trial,
-  { revocation, customers = 4, database, envOfFirst = {} }: ClusterOptions,
+  { revocation, customers = 4, database, env: more = {}, envOfFirst = {} }: ClusterOptions,
   play: (cluster: Cluster) => Promise<void>,
 ): Promise<void> {
   return database === undefined ? withDatabase(clusterOn) : clusterOn(database)
@@ -49,7 +50,11 @@ export function withCluster(
     await withApp(trial, { database: on }, async (app) => {
       for (let i = 0; i < customers; i++) emails.push((await app.addCustomer()).email)
     })
-    const env = { PORT: '0', DATABASE_URL: on.url, REVOCATION: revocation, BCRYPT_COST: '4', ...UNTHROTTLED }
+    const env = {
+      ...{ PORT: '0', DATABASE_URL: on.url, REVOCATION: revocation, BCRYPT_COST: '4' },
+      ...UNTHROTTLED,
+      ...more,
+    }
     const members: Member[] = []
     try {
       for (const name of ['first', 'second', 'third']) {

@@ -20,15 +20,20 @@ function operation(
   [invokedMs, returnedMs]: readonly [number, number],
   outcome: Operation['outcome'],
 ): Operation {
-  return { token: 't', does, at, invokedMs, returnedMs, outcome }
+  return { customer: 'c', token: 't', does, at, invokedMs, returnedMs, outcome }
 }
 
 const accepted = (at: string, ...span: [number, number]) => operation('validate', at, span, 'accepted')
 const refused = (at: string, ...span: [number, number]) => operation('validate', at, span, 'refused')
 const logout = (outcome: Operation['outcome'], at: string, ...span: [number, number]) =>
   operation('logout', at, span, outcome)
-const login = (outcome: Operation['outcome'], ...span: [number, number]) =>
-  operation('login', 'a', span, outcome)
+/** Issues another token of the customer. */
+const login = (outcome: Operation['outcome'], ...span: [number, number]): Operation => ({
+  ...operation('login', 'a', span, outcome),
+  token: 'u',
+})
+/** Issues the token. */
+const issue = (...span: [number, number]) => operation('login', 'a', span, 'accepted')
 const update = (outcome: Operation['outcome'], ...span: [number, number]) =>
   operation('update', 'database', span, outcome)
 
@@ -71,16 +76,21 @@ const GOOD: Readonly<Record<string, readonly Operation[]>> = {
   ],
   'a change by others is obeyed within a second': [update('accepted', 10, 20), accepted('a', 1019, 1021)],
   'one of two logouts is refused': [logout('accepted', 'a', 10, 20), logout('refused', 'b', 11, 13)],
-  'a logout is refused at the door before another is acknowledged: no line for other instances': [
-    logout('accepted', 'a', 10, 900),
-    logout('refused', 'b', 12, 13),
-    accepted('c', 14, 15),
-    refused('b', 14, 15),
+  'of two logins at once either may have replaced the other': [
+    issue(0, 10),
+    login('accepted', 5, 12),
+    accepted('b', 20, 21),
   ],
-  'a login beside a logout may have found nothing to replace': [
-    logout('accepted', 'b', 10, 900),
-    login('accepted', 11, 15),
-    accepted('c', 20, 21),
+  'a login before the one that issued it replaced an earlier token': [
+    login('accepted', 0, 5),
+    issue(10, 20),
+    accepted('b', 30, 31),
+  ],
+  'a login without an answer replaced it later': [
+    login('unknown', 0, 5),
+    issue(10, 20),
+    accepted('b', 21, 22),
+    refused('b', 30, 31),
   ],
   'a login is accepted of a token that was revoked long before': [
     logout('accepted', 'b', 10, 20),
@@ -132,11 +142,24 @@ const BAD: Readonly<Record<string, readonly [kind: string, ...history: Operation
     refused('b', 12, 13),
     accepted('b', 14, 15),
   ],
-  'accepted by the instance that had refused its logout': [
-    'accepted where it had been refused',
+  'accepted after a logout was refused, while another one waits': [
+    'accepted after its revocation was acknowledged',
     logout('accepted', 'a', 10, 900),
     logout('refused', 'b', 12, 13),
-    accepted('b', 14, 15),
+    accepted('c', 14, 15),
+  ],
+  'accepted after a login that found it revoked, while the logout waits': [
+    'accepted after its revocation was acknowledged',
+    issue(0, 5),
+    logout('accepted', 'b', 10, 900),
+    login('accepted', 11, 15),
+    accepted('c', 20, 21),
+  ],
+  'accepted after a login that follows a logout without an answer': [
+    'accepted after its revocation was acknowledged',
+    logout('unknown', 'b', 10, 15),
+    login('accepted', 11, 20),
+    accepted('c', 21, 22),
   ],
   'accepted a second after a change by others': [
     'accepted a second after its revocation',
@@ -148,12 +171,6 @@ const BAD: Readonly<Record<string, readonly [kind: string, ...history: Operation
     logout('unknown', 'a', 10, 20),
     refused('a', 30, 40),
     accepted('b', 1041, 1042),
-  ],
-  'accepted a second after a login that may have found nothing to replace': [
-    'accepted a second after its revocation',
-    logout('unknown', 'b', 10, 15),
-    login('accepted', 11, 20),
-    accepted('c', 1021, 1022),
   ],
   'two logouts at once that both revoked it': [
     'revoked once more',
@@ -212,10 +229,10 @@ describe('the checker of histories', () => {
     }
   })
 
-  test('takes each token for itself', () => {
-    const others = accepted('b', 21, 22)
-    const history = [logout('accepted', 'a', 10, 20), { ...others, token: 'another' }]
-    assert.deepEqual(anomaliesIn(history), [])
+  test('takes each token of a logout for itself, and each customer of a login', () => {
+    const later = accepted('b', 21, 22)
+    assert.deepEqual(anomaliesIn([logout('accepted', 'a', 10, 20), { ...later, token: 'another' }]), [])
+    assert.deepEqual(anomaliesIn([login('accepted', 10, 20), { ...later, customer: 'another' }]), [])
   })
 
   test('says once of an operation what is wrong with it, and what it contradicts', () => {
@@ -253,7 +270,7 @@ test('a history is read as it was written, with the times of its calls', async (
     const history = openHistory(file)
     const beganMs = performance.now()
     for (let i = 0; i < 1001; i++) {
-      const what = { token: `${i}`, does: 'validate', at: 'a' } as const
+      const what = { customer: 'c', token: `${i}`, does: 'validate', at: 'a' } as const
       assert.equal(await history.record(what, async () => 'refused'), 'refused')
     }
     const endedMs = performance.now()

@@ -6,10 +6,12 @@ const LEASE_MS = 1000
 
 const LINES_AT_ONCE = 1000
 
-/** One thing that a client did with one token, from its invocation to its return by the client's clock. */
+/** One thing that a client did for one customer, from its invocation to its return by the client's clock. */
 export interface Operation {
+  readonly customer: string
+  /** The token that was presented or revoked; of a login the one that it issues, if it issues one. */
   readonly token: string
-  /** A `login` replaces the token; an `update` is a revocation by somebody beside the service. */
+  /** A `login` replaces the customer's earlier token; an `update` is a revocation by another program. */
   readonly does: 'validate' | 'logout' | 'login' | 'update'
   /** The instance that was asked. */
   readonly at: string
@@ -31,7 +33,7 @@ export interface Anomaly {
 /** A history that is being written to a file, a line an operation, in the order of the returns. */
 export interface History {
   record(
-    what: Pick<Operation, 'token' | 'does' | 'at'>,
+    what: Pick<Operation, 'customer' | 'token' | 'does' | 'at'>,
     call: () => Promise<OperationOutcome>,
   ): Promise<OperationOutcome>
   /** Operations that have returned. */
@@ -70,19 +72,20 @@ export async function readHistory(file: string): Promise<Operation[]> {
 }
 
 /**
- * What contradicts that each token is a register which is written once, from live to revoked, and which every instance
- * reads as the contract promises. One anomaly an operation at the most; the time is linear in the operations.
+ * What contradicts that each customer is a register which holds one login token, each of whose tokens is written once,
+ * from live to revoked, and which every instance reads as the contract promises. At most one anomaly per operation; the
+ * time is linear in the operations of a token and the logins of its customer.
  */
 export function anomaliesIn(operations: Iterable<Operation>): Anomaly[] {
-  const ofTokens = new Map<string, Operation[]>()
-  for (const operation of operations) {
-    const ofToken = ofTokens.get(operation.token)
-    if (ofToken === undefined) ofTokens.set(operation.token, [operation])
-    else ofToken.push(operation)
-  }
-  return [...ofTokens.values()].flatMap((ofToken) => {
-    const facts = factsOf(ofToken)
-    return ofToken.flatMap((operation) => anomalyOf(operation, facts) ?? [])
+  return groupedBy('customer', operations).flatMap((ofCustomer) => {
+    const logins = ofCustomer.filter(isLogin)
+    const others = ofCustomer.filter((operation) => !isLogin(operation))
+    return groupedBy('token', others).flatMap((ofToken) => {
+      const issuing = logins.find(({ token }) => token === ofToken[0]?.token)
+      const replacing = logins.filter((login) => login !== issuing && mayReplace(login, issuing))
+      const facts = factsOf([...ofToken, ...replacing], issuing)
+      return ofToken.flatMap((operation) => anomalyOf(operation, facts) ?? [])
+    })
   })
 }
 
@@ -104,37 +107,32 @@ interface Facts {
   readonly refusedAt: ReadonlyMap<string, Operation>
 }
 
-function factsOf(operations: readonly Operation[]): Facts {
+function factsOf(operations: readonly Operation[], issuing: Operation | undefined): Facts {
   const begun = earliest(operations.filter(mayRevoke), 'invokedMs')
-  const rival = earliest(
-    operations.filter((operation) => mayRevoke(operation) && operation.does !== 'login'),
-    'invokedMs',
-  )
   // One without a reason shows nothing of when the token was revoked.
   const refused = operations.filter(
     (operation) => operation.outcome === 'refused' && hasReason(operation, begun),
   )
-  const revoking = operations.filter(({ does, outcome }) => does !== 'validate' && outcome === 'accepted')
+  const accepted = operations.filter(({ outcome }) => outcome === 'accepted')
+  const revoked = accepted.filter(isWriter)
+  const replaced = accepted.filter((login) => isLogin(login) && isAfterIssue(login, issuing))
   return {
     begun,
-    acknowledged: earliest(
-      revoking.filter((operation) => isAcknowledgement(operation, rival)),
-      'returnedMs',
-    ),
-    committed: earliest([...refused, ...revoking], 'returnedMs'),
-    written: earliest(revoking.filter(isWriter), 'returnedMs'),
+    acknowledged: earliest([...revoked, ...refused, ...replaced].filter(isAcknowledgement), 'returnedMs'),
+    committed: earliest([...refused, ...revoked, ...replaced], 'returnedMs'),
+    written: earliest(revoked, 'returnedMs'),
     refusedAt: earliestOfEach(refused),
   }
 }
 
 function anomalyOf(operation: Operation, facts: Facts): Anomaly | null {
   const { begun, acknowledged, committed, written, refusedAt } = facts
-  const { does, at, outcome } = operation
+  const { at, outcome } = operation
   if (outcome === 'refused')
     return hasReason(operation, begun)
       ? null
       : anomaly('refused before anything could have revoked it', begun)
-  if (outcome === 'unknown' || does === 'login') return null
+  if (outcome === 'unknown') return null
   if (isWriter(operation)) {
     if (isAfter(committed)) return anomaly('revoked once more', committed)
     return written === operation ? null : anomaly('revoked once more', written)
@@ -162,17 +160,38 @@ function hasReason({ returnedMs }: Operation, begun: Operation | undefined): boo
   return begun !== undefined && begun.invokedMs <= returnedMs
 }
 
-// A login is also accepted when it finds nothing to revoke.
+function isLogin({ does }: Operation): boolean {
+  return does === 'login'
+}
+
+// Accepted only where it revoked the token itself; a login is also accepted where it finds nothing to revoke.
 function isWriter({ does }: Operation): boolean {
   return does === 'logout' || does === 'update'
 }
 
-/**
- * A logout draws the line, and a login where it must have been the one that replaced the token. Others than the service
- * do not, nor does a refusal, also of a logout: while a revocation is under way, instances may differ.
- */
-function isAcknowledgement({ does, returnedMs }: Operation, rival: Operation | undefined): boolean {
-  return does === 'logout' || (does === 'login' && (rival === undefined || rival.invokedMs > returnedMs))
+// A login without a response may commit at any later time.
+function mayReplace({ outcome, returnedMs }: Operation, issuing: Operation | undefined): boolean {
+  return outcome === 'unknown' || issuing === undefined || returnedMs > issuing.invokedMs
+}
+
+// Of two logins at the same time either may have replaced the token of the other.
+function isAfterIssue({ invokedMs }: Operation, issuing: Operation | undefined): boolean {
+  return issuing === undefined || invokedMs > issuing.returnedMs
+}
+
+/** Every login and every logout draws the line, also where it found the token revoked; other writers do not. */
+function isAcknowledgement({ does }: Operation): boolean {
+  return does === 'logout' || does === 'login'
+}
+
+function groupedBy(key: 'customer' | 'token', operations: Iterable<Operation>): Operation[][] {
+  const groups = new Map<string, Operation[]>()
+  for (const operation of operations) {
+    const group = groups.get(operation[key])
+    if (group === undefined) groups.set(operation[key], [operation])
+    else group.push(operation)
+  }
+  return [...groups.values()]
 }
 
 function earliest(

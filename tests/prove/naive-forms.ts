@@ -30,6 +30,20 @@ export const ACKNOWLEDGED_BEFORE_OBEYED: Mutant = {
   replace: '',
 }
 
+export const LOGIN_UNSETTLED: Mutant = {
+  name: 'a login that finds nothing to revoke waits for no other instance',
+  file: ANNOUNCED,
+  find: '(revoked) => revoked !== null,',
+  replace: '(revoked) => revoked !== null && revoked > 0,',
+}
+
+export const REFUSED_LOGOUT_UNSETTLED: Mutant = {
+  name: 'a logout that is refused waits for no other instance',
+  file: 'src/application/logout.ts',
+  find: "if (digest !== null) await invalidations.announce({ kind: 'digest', digest })",
+  replace: '',
+}
+
 export const UNKNOWN_OUTCOME_IGNORED: Mutant = {
   name: 'an unknown outcome is not obeyed',
   file: ANNOUNCED,
@@ -61,8 +75,15 @@ export const CUSTOMER_AS_DIGEST: Mutant = {
 export const NO_FORGETTING: Mutant = {
   name: 'a new link forgets nothing',
   file: INSTANCE,
-  find: "      isUnderstood = true\n      obey({ kind: 'everything' })",
-  replace: '      isUnderstood = true',
+  find: "    lease.end()\n    obey({ kind: 'everything' })\n    others.unlinked()",
+  replace: '    lease.end()\n    others.unlinked()',
+}
+
+export const TRIGGERS_NOT_LOOKED_AT: Mutant = {
+  name: 'the state of the triggers is not looked at',
+  file: INSTANCE,
+  find: 'const isSame = triggers.fingerprint === fingerprint',
+  replace: 'const isSame = fingerprint !== null',
 }
 
 export const ENDLESS_LEASE: Mutant = {

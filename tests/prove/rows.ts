@@ -25,6 +25,7 @@ import { raceRows } from './rows/races.ts'
 import { restartRows } from './rows/restarts.ts'
 import { reuseRows } from './rows/reuse.ts'
 import { revocationRows } from './rows/revocation.ts'
+import { settlingRows } from './rows/settling.ts'
 import { standbyRows } from './rows/standby.ts'
 import { stormRows } from './rows/storms.ts'
 import { throttleMemoryRows } from './rows/throttle-memory.ts'
@@ -36,6 +37,7 @@ export const ROWS: readonly Row[] = [
   ...linkRows,
   ...clusterRows,
   ...historyRows,
+  ...settlingRows,
   ...raceRows,
   ...framingRows,
   ...bodyRows,

@@ -10,6 +10,7 @@ import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
 import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
 import { login, namedToken, storedCustomer } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
+import { RESTORE_WITHOUT_TOKENS } from '../../support/restored-tables.ts'
 import { until } from '../../support/until.ts'
 
 /** What breaks the triggers, how the sentence about it begins, and what mends them. */
@@ -151,25 +152,7 @@ describe('An instance whose triggers fail', () => {
 
   it('clears its cache when the tables were restored from a backup', async () => {
     const one = await join()
-    const { sql } = stores.database
-    // As pg_restore --clean does it: no trigger is there while rows come and go.
-    await sql(`
-      begin;
-      create table saved as select * from login_tokens;
-      drop trigger announce_update on login_tokens;
-      drop trigger announce_delete on login_tokens;
-      drop trigger announce_truncate on login_tokens;
-      delete from login_tokens;
-      drop table saved;
-      create trigger announce_update after update on login_tokens referencing old table as was new table as became
-        for each statement execute function latchkey_announce_updated_tokens();
-      create trigger announce_delete after delete on login_tokens referencing old table as was
-        for each statement execute function latchkey_announce_deleted_tokens();
-      create trigger announce_truncate after truncate on login_tokens
-        for each statement execute function latchkey_announce_truncation();
-      alter table login_tokens enable always trigger announce_update, enable always trigger announce_delete,
-        enable always trigger announce_truncate;
-      commit`)
+    await stores.database.sql(RESTORE_WITHOUT_TOKENS)
     await until(() => one.obeyed.length > 0)
     assert.deepEqual(one.obeyed, [{ kind: 'everything' }])
     await until(one.isCurrent)

@@ -10,10 +10,13 @@ import {
   CUSTOMER_AS_DIGEST,
   INSTANCE,
   LEASE,
+  LOGIN_UNSETTLED,
   MARKED_FILL_JOINED,
   NO_FORGETTING,
   OTHERS_NOT_WAITED_FOR,
   READ_THEN_STORE,
+  REFUSED_LOGOUT_UNSETTLED,
+  TRIGGERS_NOT_LOOKED_AT,
 } from '../naive-forms.ts'
 import type { Mutant, Row, Trial } from '../row.ts'
 
@@ -79,7 +82,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'the lease is counted from the return of a heartbeat',
     file: INSTANCE,
-    find: 'lease.grant(sentAt)',
+    find: 'lease.grant(own.sentAt)',
     replace: 'lease.grant(momentOf(clock))',
   },
   {
@@ -115,6 +118,9 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
     replace: 'return true',
   },
   NO_FORGETTING,
+  TRIGGERS_NOT_LOOKED_AT,
+  LOGIN_UNSETTLED,
+  REFUSED_LOGOUT_UNSETTLED,
   heartbeatsBeforeTheLink(),
   {
     name: 'a lost link keeps its lease and answers asks',
@@ -219,9 +225,9 @@ function firstLine(text: string): string {
   return text.split('\n')[0] ?? ''
 }
 
-/** Two guards at once: while one of them stands, the other is not needed. */
+/** Three guards at once: while one of them stands, the others are not needed. */
 function heartbeatsBeforeTheLink(): Mutant {
-  const between = `
+  const heard = `
       const notice = noticeOf(payload)
       if (notice === null) {
         isUnderstood = false
@@ -233,12 +239,24 @@ function heartbeatsBeforeTheLink(): Mutant {
       } else handle(notice)
     },
 
+    published(payload, triggers) {
+      `
+  const published = `
+      // What was committed since the earlier state may not have been announced, and before the link nothing was heard.
+      const isSame = triggers.fingerprint === fingerprint
+      if (!isSame) distrust(triggers)
+      const notice = noticeOf(payload)
+      if (triggers.problems.length > 0) return
+      if (notice?.says === 'beat') confirm(notice.n, 'isVerified')
+      if (notice?.says === 'ask' && isSame) others.verified(notice.n)
+    },
+
     beat() {
       `
   return {
     name: 'heartbeats that were sent before the link count',
     file: INSTANCE,
-    find: `if (!isLinked) return${between}if (isLinked) beat()`,
-    replace: `if (!isLinked && !payload.startsWith('1 beat ')) return${between}beat()`,
+    find: `if (!isLinked) return${heard}if (!isLinked) return${published}if (isLinked) beat()`,
+    replace: `if (!isLinked && !payload.startsWith('1 beat ')) return${heard}${published}beat()`,
   }
 }

@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RESTORE_WITHOUT_TOKENS } from '../../support/restored-tables.ts'
+import { PASSWORD } from '../../support/running-app.ts'
+import { runLatchkey } from '../../support/running-process.ts'
+import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
+import { until } from '../../support/until.ts'
+import { type Cluster, type Member, post, withCluster } from '../cluster.ts'
+import { LOGIN_UNSETTLED, REFUSED_LOGOUT_UNSETTLED, TRIGGERS_NOT_LOOKED_AT } from '../naive-forms.ts'
+import { LEASE_MS, withDatabase } from '../pair.ts'
+import type { Row, Trial } from '../row.ts'
+
+const SERVICE_SECRET = 'k7Qw-3._~+/ZxN0pLmRtYvBsDfGhJcXa'
+const CUSTOMERS = 25
+
+/** What a response says of a token that was revoked elsewhere, on three instances of which one hears nothing. */
+export const settlingRows: readonly Row[] = [
+  {
+    id: 'G13',
+    promise:
+      'beside a frozen listener connection: no token is accepted after a login, or a logout refused with 401, that found it revoked',
+    sizes: { ci: 50, release: 1000 },
+    mutants: [LOGIN_UNSETTLED, REFUSED_LOGOUT_UNSETTLED],
+    run: (trial) => withFrozenListener(trial, repeatRevocations),
+  },
+  {
+    id: 'G14',
+    promise:
+      'beside a frozen listener connection: tables restored from a backup are noticed within a second, and revoking by age clears every cache',
+    sizes: { ci: 50, release: 1000 },
+    mutants: [TRIGGERS_NOT_LOOKED_AT],
+    run: (trial) => withFrozenListener(trial, restoreTables),
+  },
+]
+
+type Play = (trial: Trial, cluster: Cluster, link: TcpProxy) => Promise<void>
+
+function withFrozenListener(trial: Trial, play: Play): Promise<void> {
+  return withDatabase(async (database) => {
+    const link = await openTcpProxy(database.url)
+    const env = { SERVICE_TOKENS: `monitor=${SERVICE_SECRET}` }
+    const envOfFirst = { DATABASE_DIRECT_URL: link.url }
+    try {
+      await withCluster(
+        trial,
+        { revocation: 'strict', database, env, envOfFirst, customers: CUSTOMERS },
+        (cluster) => play(trial, cluster, link),
+      )
+    } finally {
+      await link.close()
+    }
+  })
+}
+
+/** Each customer's token is cached by the first instance, whose listener connection then freezes. */
+async function repeatRevocations(
+  trial: Trial,
+  { members: [first, second, third], emails }: Cluster,
+  link: TcpProxy,
+): Promise<void> {
+  for (let done = 0; done < trial.size; done += CUSTOMERS) {
+    const tokens = await cachedTokens(trial, first, second, emails)
+    link.freeze()
+    await Promise.all(
+      tokens.map(async ({ email, token }, i) => {
+        const logout = post(second, '/api/logout', { token })
+        await until(async () => (await post(third, '/api/me', { token }))?.status === 401)
+        const ending = await (i % 2 === 0
+          ? post(third, '/api/login', { body: { email, password: PASSWORD } })
+          : post(third, '/api/logout', { token }))
+        const after = await post(first, '/api/me', { token })
+        trial.require(ending?.status === (i % 2 === 0 ? 200 : 401), () => `the response is ${ending?.status}`)
+        trial.expect(after?.status === 401, () => `then the token is ${after?.status}`)
+        trial.require((await logout)?.status === 200, () => 'the logout failed')
+      }),
+    )
+    link.thaw()
+    await untilCached(first)
+  }
+}
+
+/** Every instance has cached what the restored backup does not hold. */
+async function restoreTables(
+  trial: Trial,
+  { database, members, emails }: Cluster,
+  link: TcpProxy,
+): Promise<void> {
+  const [first, second] = members
+  for (let done = 0; done < trial.size; done += CUSTOMERS) {
+    const tokens = await cachedTokens(trial, first, second, emails)
+    for (const member of members) for (const { token } of tokens) await post(member, '/api/me', { token })
+    link.freeze()
+    await database.sql(RESTORE_WITHOUT_TOKENS)
+    const restoredMs = performance.now()
+    const revoking = runLatchkey(['token', 'revoke', '--issued-before', new Date().toISOString()], {
+      cwd: trial.folder,
+      env: { DATABASE_URL: database.url },
+    })
+    await sleep(restoredMs + LEASE_MS - performance.now())
+    await Promise.all(
+      members.flatMap((member) => tokens.map(({ token }) => isRefused(member, token, 'a second later'))),
+    )
+    trial.require((await revoking).code === 0, () => 'the command failed')
+    await Promise.all(
+      members.flatMap((member) => tokens.map(({ token }) => isRefused(member, token, 'after the command'))),
+    )
+    link.thaw()
+    for (const member of members) await untilCached(member)
+  }
+
+  async function isRefused(member: Member, token: string, when: string): Promise<void> {
+    const status = (await post(member, '/api/me', { token }))?.status
+    trial.expect(status === 401, () => `a token that is in no table is ${status} ${when}`)
+  }
+}
+
+async function cachedTokens(trial: Trial, cachedBy: Member, at: Member, emails: readonly string[]) {
+  return Promise.all(
+    emails.map(async (email) => {
+      const login = await post(at, '/api/login', { body: { email, password: PASSWORD } })
+      const token: string = login?.body?.token
+      for (let use = 0; use < 3; use++) {
+        const me = await post(cachedBy, '/api/me', { token })
+        trial.require(me?.status === 200, () => `a good token is ${me?.status}`)
+      }
+      return { email, token }
+    }),
+  )
+}
+
+async function untilCached(member: Member): Promise<void> {
+  await until(async () => {
+    const ready = await post(member, '/readyz', { method: 'GET', token: SERVICE_SECRET })
+    return ready?.body?.checks?.invalidations === 'ok'
+  })
+}
