@@ -20,10 +20,10 @@ import {
 } from '../naive-forms.ts'
 import type { Mutant, Row, Trial } from '../row.ts'
 
-const MUTANT_RUNS = 200
+const MUTANT_RUNS = 500
 /**
- * Mutants get the same runs each time, which find each within 100. The rarest are found once in 160 to 240 runs,
- * so that most other seeds would miss one of them by chance. The house gets new runs each time.
+ * Mutants get the same runs each time: by chance other runs would miss the rarest of them. The real code gets new runs
+ * each time.
  */
 const MUTANT_SEED = 7
 /** The rest are of several instances, where more can go wrong. */

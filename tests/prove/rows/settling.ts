@@ -8,9 +8,11 @@ import { type Cluster, type Member, post, withCluster } from '../cluster.ts'
 import { LOGIN_UNSETTLED, REFUSED_LOGOUT_UNSETTLED, TRIGGERS_NOT_LOOKED_AT } from '../naive-forms.ts'
 import { LEASE_MS, withDatabase } from '../pair.ts'
 import type { Row, Trial } from '../row.ts'
+import { shown } from '../scene.ts'
 
 const SERVICE_SECRET = 'k7Qw-3._~+/ZxN0pLmRtYvBsDfGhJcXa'
-const CUSTOMERS = 25
+/** Few at once: while one of them waits for the frozen instance, all of them do. */
+const CUSTOMERS = 10
 
 /** What a response says of a token that was revoked elsewhere, on three instances of which one hears nothing. */
 export const settlingRows: readonly Row[] = [
@@ -57,20 +59,27 @@ async function repeatRevocations(
   { members: [first, second, third], emails }: Cluster,
   link: TcpProxy,
 ): Promise<void> {
-  for (let done = 0; done < trial.size; done += CUSTOMERS) {
+  for (let tried = 0; tried < trial.size; ) {
     const tokens = await cachedTokens(trial, first, second, emails)
     link.freeze()
     await Promise.all(
       tokens.map(async ({ email, token }, i) => {
-        const logout = post(second, '/api/logout', { token })
-        await until(async () => (await post(third, '/api/me', { token }))?.status === 401)
+        let isOver = false
+        const logout = post(second, '/api/logout', { token }).finally(() => {
+          isOver = true
+        })
+        await until(async () => isOver || (await post(third, '/api/me', { token }))?.status === 401)
+        const isWaiting = !isOver
         const ending = await (i % 2 === 0
           ? post(third, '/api/login', { body: { email, password: PASSWORD } })
           : post(third, '/api/logout', { token }))
         const after = await post(first, '/api/me', { token })
-        trial.require(ending?.status === (i % 2 === 0 ? 200 : 401), () => `the response is ${ending?.status}`)
-        trial.expect(after?.status === 401, () => `then the token is ${after?.status}`)
-        trial.require((await logout)?.status === 200, () => 'the logout failed')
+        // A 503 promises nothing, and a logout that is over proves nothing about this one.
+        if (isWaiting && ending?.status === (i % 2 === 0 ? 200 : 401) && after?.status !== 503) {
+          tried++
+          trial.expect(after?.status === 401, () => `then the token is ${after && shown(after)}`)
+        }
+        await logout
       }),
     )
     link.thaw()
@@ -114,17 +123,18 @@ async function restoreTables(
 }
 
 async function cachedTokens(trial: Trial, cachedBy: Member, at: Member, emails: readonly string[]) {
-  return Promise.all(
-    emails.map(async (email) => {
-      const login = await post(at, '/api/login', { body: { email, password: PASSWORD } })
-      const token: string = login?.body?.token
-      for (let use = 0; use < 3; use++) {
-        const me = await post(cachedBy, '/api/me', { token })
-        trial.require(me?.status === 200, () => `a good token is ${me?.status}`)
-      }
-      return { email, token }
-    }),
-  )
+  const tokens: { readonly email: string; readonly token: string }[] = []
+  for (const email of emails) {
+    const login = await post(at, '/api/login', { body: { email, password: PASSWORD } })
+    trial.require(login?.status === 200, () => `a login is ${login && shown(login)}`)
+    const token: string = login?.body?.token
+    for (let use = 0; use < 3; use++) {
+      const me = await post(cachedBy, '/api/me', { token })
+      trial.require(me?.status === 200, () => `a good token is ${me && shown(me)}`)
+    }
+    tokens.push({ email, token })
+  }
+  return tokens
 }
 
 async function untilCached(member: Member): Promise<void> {
