@@ -27,8 +27,8 @@ export interface Answered {
   readonly p99Ms: number
 }
 
-/** Which program makes the load: wrk where it is installed, else autocannon. */
-const loadProgram = spawnSync('wrk', ['-v']).error === undefined ? 'wrk' : 'autocannon'
+/** Which program makes the load: wrk where it is installed, else autocannon, a package of the benchmark. */
+export const loadProgram = spawnSync('wrk', ['-v']).error === undefined ? 'wrk' : 'autocannon'
 
 const hasTaskset = spawnSync('taskset', ['--version']).error === undefined
 

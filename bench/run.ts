@@ -7,6 +7,8 @@ import { parseArgs } from 'node:util'
 import { dropTestDatabases, testDatabasePrefix } from '../tests/support/database.ts'
 import { openTestServer } from '../tests/support/test-server.ts'
 import { interruption } from './interruption.ts'
+import { loadProgram } from './load.ts'
+import { installPackages } from './packages.ts'
 import type { Bench, Part } from './part.ts'
 import { growth } from './parts/growth.ts'
 import { logins } from './parts/logins.ts'
@@ -45,6 +47,7 @@ const bench: Bench = {
   },
 }
 try {
+  if (loadProgram === 'autocannon') await installPackages(bench)
   for (const part of PARTS.filter(({ id }) => ids.includes(id))) {
     const findings = await part.run(bench)
     if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')

@@ -8,6 +8,7 @@ import { newServiceSecret } from './adapters/node-crypto/service-secrets.ts'
 import type { Backend } from './backend.ts'
 import type { ChosenAdapters } from './ports-on.ts'
 import type { RoutesOptions } from './routes.ts'
+import { surviveClosedTerminals } from './terminals.ts'
 
 /** What a program is composed of; its settings come from the environment. */
 export interface Composition<Me extends ObjectSchema = ObjectSchema>
@@ -25,6 +26,7 @@ export async function runProgram<Me extends ObjectSchema>(
   composition: Composition<Me>,
   argv: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
+  surviveClosedTerminals()
   // Each loads what it needs when it runs: `--help` and a refused setting wait for no database driver.
   const operations: Operations = {
     version: composition.version,

@@ -77,10 +77,15 @@ async function serveByWorkers(options: ServeOptions): Promise<void> {
         ...workerThreadPool(configuration),
         ...shared,
       },
+      abandoned: signals.end,
       onEvent: ({ kind, detail }) => log[kind === 'ended' ? 'warn' : 'info'](`worker.${kind}`, { detail }),
       // The one question that there is.
       together: familiesOfWorkers() as (answers: ReadonlyMap<number, unknown>) => Promise<unknown>,
     })
+    if (workers === null) {
+      log.info('service.stopped', { signal: await signals.end, detail: 'It had not started.' })
+      return
+    }
     kill = workers.kill
     signals.beforeSecond(kill)
     log.info('service.started', { address: url, detail: `${configuration.workers} workers` })

@@ -1,44 +1,52 @@
-import { isatty } from 'node:tty'
+import { createSignalCounter } from './adapters/cli/signal-counter.ts'
 import type { Log } from './application/ports/log.ts'
+import { isClosedTerminal, terminals } from './terminals.ts'
 
-/** A signal that ends a service; SIGHUP where the terminal that it was started from is gone. */
+/** A signal that ends a service; SIGHUP if the terminal that it was started from was closed. */
 export type EndingSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 
 /** What the signals of a service ask for. */
 export interface Signals {
-  /** The first that ends it. */
+  /** Resolves with the first signal that ends it. */
   readonly end: Promise<EndingSignal>
-  /** Of a service that is started: reads the settings anew at each SIGHUP, one after the other, the earlier ones too. */
+  /** Call once the service has started: each SIGHUP, earlier ones included, reloads the settings, one after the other. */
   reloadBy(reload: () => Promise<void>): void
-  /** Does this before a second signal, whichever it is, ends the process at once. */
+  /** Runs just before a second signal ends the process at once. */
   beforeSecond(kill: () => void): void
 }
 
-/** So long a start may go on that was told to end. */
+/** How long a start may continue after a signal. */
 const START_MS = 10_000
 
-/** Listens from now on: the first signal asks for the end, and a second one ends the process at once. */
+/**
+ * Listens from now on. The first SIGTERM or SIGINT asks for the end; a second one ends the process at once, unless it only
+ * repeats the first (see `createSignalCounter`). SIGHUP reloads the settings, or asks for the end if the terminal was
+ * closed; it is ignored after a signal that asked for the end.
+ */
 export function listenToSignals(log: Log): Signals {
-  const terminals = [0, 1, 2].filter((fd) => isatty(fd))
+  const startedFrom = terminals()
   let began = (_reload: () => Promise<void>) => {}
   let reloaded = new Promise<() => Promise<void>>((resolve) => {
     began = resolve
   })
+  const count = createSignalCounter()
   let isEnding = false
   let isStarted = false
   let kill = () => {}
   const end = new Promise<EndingSignal>((resolve) => {
     const endBy = (name: EndingSignal) => {
-      if (isEnding) return endAtOnce(name)
+      const counted = count(name)
+      if (counted === 'second') endAtOnce(name)
+      if (counted !== 'first') return
       isEnding = true
-      // A start may wait for what never comes; one that goes on is ended in order once it is done.
+      // A start may wait for what never comes; one that continues is stopped in order when it is done.
       if (!isStarted) setTimeout(() => isStarted || endAtOnce(name), START_MS).unref()
       resolve(name)
     }
     process.on('SIGTERM', endBy).on('SIGINT', endBy)
     process.on('SIGHUP', () => {
-      // A terminal that was closed takes its programs with it, and is none any more.
-      if (isEnding || terminals.some((fd) => !isatty(fd))) return endBy('SIGHUP')
+      if (isEnding) return
+      if (startedFrom.some(isClosedTerminal)) return endBy('SIGHUP')
       reloaded = reloaded.then(async (reload) => {
         await reload()
         return reload
@@ -52,8 +60,8 @@ export function listenToSignals(log: Log): Signals {
       isStarted = true
       began(reload)
     },
-    beforeSecond(first) {
-      kill = first
+    beforeSecond(before) {
+      kill = before
     },
   }
 

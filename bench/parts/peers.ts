@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { createTestDatabase } from '../../tests/support/database.ts'
 import { bare, type Candidate, LOAD_CPU, product, type Served, withServers } from '../candidates.ts'
 import { makeToken } from '../data.ts'
+import { BENCH, installPackages } from '../packages.ts'
 import { type Bench, type Findings, type Goal, type Part, shownSpread, spreadOf } from '../part.ts'
 import { type Contestant, carry, perSecondOf, ratios } from '../rounds.ts'
-
-const BENCH = join(import.meta.dirname, '..')
 
 const PRODUCT = 'Latchkey'
 const LRU = 'Fastify, lru-cache'
@@ -30,7 +27,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 export const peers: Part = { id: 'peers', title: 'Beside others', isLong: true, run }
 
 async function run(bench: Bench): Promise<Findings> {
-  await installPeers(bench)
+  await installPackages(bench)
   const database = await createTestDatabase()
   const ofBetterAuth = await createTestDatabase({ migrated: false })
   try {
@@ -97,15 +94,6 @@ answer from the same tables; only better-auth has its own. ${versions()}.`,
     await database.drop()
     await ofBetterAuth.drop()
   }
-}
-
-/** They have a manifest of their own, so that nobody else has to install them. */
-async function installPeers({ progress }: Bench): Promise<void> {
-  // Written when everything else is there.
-  if (existsSync(join(BENCH, 'node_modules/.package-lock.json'))) return
-  progress('installing what stands beside Latchkey: npm ci --prefix bench')
-  const options = ['--ignore-scripts', '--no-audit', '--no-fund']
-  await promisify(execFile)('npm', ['ci', '--prefix', BENCH, ...options])
 }
 
 /** better-auth tells its own request and token when it starts. */

@@ -127,9 +127,11 @@ describe('the files of deploy', () => {
     const folder = mkdtempSync(join(tmpdir(), 'latchkey-unit-'))
     t.after(() => rmSync(folder, { recursive: true }))
     const file = join(folder, 'latchkey.service')
-    writeFileSync(file, unit.replace('/usr/bin/node', process.execPath))
+    writeFileSync(file, unit.replaceAll('/usr/bin/node', process.execPath))
     const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
-    assert.deepEqual([verified.status, verified.stderr], [0, ''])
+    // Before 254 it ignores the two that slow restarts down.
+    const stderr = verified.stderr.replace(/^.*Unknown key.* '(RestartSteps|RestartMaxDelaySec)' .*\n/gm, '')
+    assert.deepEqual([verified.status, stderr], [0, ''])
     const security = spawnSync('systemd-analyze', ['security', '--offline=true', '--no-pager', file], {
       encoding: 'utf8',
     })

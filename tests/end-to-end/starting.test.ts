@@ -223,22 +223,6 @@ test('case 039, H11: five instances on an empty database all come up, and one mi
   t.diagnostic(`${rounds} rounds of 5 instances, 0 failed`)
 })
 
-test('case 091: a second signal ends the service at once', async () => {
-  const service = startLatchkey([], {
-    cwd: folder.path,
-    env: { PORT: '0', ...database.env, DRAIN_DELAY: '1m' },
-  })
-  await service.until(/service\.started/)
-  service.child.kill('SIGTERM')
-  await service.until(/service\.stopping/)
-  const beganMs = performance.now()
-  service.child.kill('SIGTERM')
-  const { code, stderr } = await service.ended
-  assert.ok(performance.now() - beganMs < 30_000, 'it waited for the delay')
-  assert.equal(code, 1)
-  assert.doesNotMatch(stderr, /\n\s+at /)
-})
-
 test('wrong usage ends with exit code 2', async () => {
   for (const args of [['frobnicate'], ['serve', '--frobnicate'], ['customer', 'add']]) {
     const { code, stderr } = await runLatchkey(args, { cwd: folder.path })

@@ -191,7 +191,7 @@ describe('several workers', () => {
     service.child.kill('SIGTERM')
     await service.until(/"event":"service.stopping"/)
     assert.equal((await call(url, '/livez', { method: 'GET' })).status, 200)
-    service.child.kill('SIGTERM')
+    service.child.kill('SIGINT')
     assert.equal((await service.ended).code, 1)
     await until(() => pids.every((pid) => !isThere(pid)))
   })

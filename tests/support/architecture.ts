@@ -88,6 +88,7 @@ export const ROOMS: readonly Room[] = [
     'serve.ts',
     'service.ts',
     'signals.ts',
+    'terminals.ts',
   ].map((path): Room => ({ path, rooms: 'every', packages: 'every', node: true, process: true })),
   // What the package gives away.
   { path: 'package', rooms: 'every', packages: [], node: false },

@@ -81,7 +81,14 @@ async function initdb(
       '--no-instructions',
     ],
     // The working folder marks the process as this draft's, for whoever has to clean up after it.
-    { cwd: draft, env: SERVER_ENV, stdio: ['ignore', 'ignore', 'pipe'], ...identityOf(folder) },
+    // Detached: Ctrl-C in the terminal of the service must not interrupt it.
+    {
+      cwd: draft,
+      env: SERVER_ENV,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true,
+      ...identityOf(folder),
+    },
   )
   const { code, output } = await outcome(host, binaries.initdb, child)
   if (code === 0) return

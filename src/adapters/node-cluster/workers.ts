@@ -34,20 +34,24 @@ const PROVEN_MS = 10_000
 
 /**
  * Starts as many workers, which run this same program with `env` besides, and replaces each that ends by itself.
- * Resolves when all of them listen; rejects when one ends before, with all others ended.
+ * Resolves when all of them listen, or with null if `abandoned` resolved before; rejects when one ends before. In both of
+ * these cases none is left.
  */
 export async function startWorkers({
   count,
   env,
+  abandoned,
   onEvent,
   together,
 }: {
   readonly count: number
   readonly env: Readonly<Record<string, string>>
+  /** Ends a start that is no longer wanted. */
+  readonly abandoned: Promise<unknown>
   readonly onEvent: (event: WorkersEvent) => void
   /** Puts answers to one question together, by the workers' numbers; undefined is of one that gave none in time. */
   readonly together: (answers: ReadonlyMap<number, unknown>) => Promise<unknown>
-}): Promise<Workers> {
+}): Promise<Workers | null> {
   const workers = new Set<Worker>()
   const serving = new Map<Worker, Questions>()
   const asked = new Map<string, Promise<unknown>>()
@@ -59,11 +63,14 @@ export async function startWorkers({
 
   try {
     const first = () => new Promise<unknown>((resolve, reject) => start(resolve, reject))
-    await Promise.all(Array.from({ length: count }, first))
+    const all = Promise.all(Array.from({ length: count }, first))
+    const isServing = await Promise.race([all.then(() => true), abandoned.then(() => false)])
+    if (!isServing) {
+      await endAll()
+      return null
+    }
   } catch (error) {
-    startNoMore()
-    kill()
-    await allEnded()
+    await endAll()
     throw error
   }
 
@@ -84,6 +91,12 @@ export async function startWorkers({
       await allEnded()
       clearTimeout(late)
     },
+  }
+
+  async function endAll(): Promise<void> {
+    startNoMore()
+    kill()
+    await allEnded()
   }
 
   function startNoMore(): void {

@@ -19,7 +19,9 @@ const EXIT_MS = 10_000
 const BACK_MS = 2500
 /** So long after its signal an instance still serves. */
 const NOTICED_MS = 300
-const SECOND_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+const SECOND_SIGNALS = ['SIGTERM', 'SIGINT'] as const
+/** More than the time within which the first signal may repeat. */
+const LATER_MS = 1500
 const AT_ONCE_MS = 1000
 /** More than a process is given to end, before it is killed. */
 const HANGS_MS = 12_000
@@ -98,7 +100,7 @@ export const restartRows: readonly Row[] = [
   {
     id: 'L2',
     promise:
-      'a second SIGTERM, SIGINT or SIGHUP ends a drain at once, and SIGPIPE does not disturb it: no stack',
+      'SIGINT, or SIGTERM once more after half a second, ends a drain at once; SIGHUP, SIGPIPE and a repeat do not: no stack',
     sizes: { ci: 1, release: 20 },
     mutants: [
       {
@@ -106,6 +108,12 @@ export const restartRows: readonly Row[] = [
         file: 'src/signals.ts',
         find: '    kill()\n    process.exit(1)',
         replace: '',
+      },
+      {
+        name: 'a reload ends it',
+        file: 'src/signals.ts',
+        find: 'if (isEnding) return\n',
+        replace: "if (isEnding) return endAtOnce('SIGHUP')\n",
       },
       {
         name: 'a pipe that broke ends it',
@@ -121,7 +129,7 @@ export const restartRows: readonly Row[] = [
         await withFleet(trial, fleet, async ({ instances: [first, ...others] }) => {
           if (first === undefined) return
           await Promise.all([
-            breakPipe(trial, first),
+            disturb(trial, first),
             ...SECOND_SIGNALS.map(async (signal, i) => {
               const instance = others[i]
               if (instance !== undefined) tookMs.push(await signalTwice(trial, instance, signal))
@@ -137,6 +145,7 @@ export const restartRows: readonly Row[] = [
 /** Answers how long the exit took, in milliseconds. */
 async function signalTwice(trial: Trial, instance: Instance, second: NodeJS.Signals): Promise<number> {
   await drain(instance)
+  if (second === 'SIGTERM') await sleep(LATER_MS)
   const beganMs = performance.now()
   instance.running().child.kill(second)
   const { code, signal, stderr } = await endOf(instance)
@@ -147,15 +156,19 @@ async function signalTwice(trial: Trial, instance: Instance, second: NodeJS.Sign
   return tookMs
 }
 
-/** Whoever reads a pipe may go at any time, which node tells by an error of the write. */
-async function breakPipe(trial: Trial, instance: Instance): Promise<void> {
-  await drain(instance)
+/** Sends a drain the signals that must not end it. */
+async function disturb(trial: Trial, instance: Instance): Promise<void> {
+  await instance.start()
   const { child } = instance.running()
-  child.kill('SIGPIPE')
-  await sleep(100)
+  for (let i = 0; i < 20; i++) child.kill('SIGTERM')
+  await instance.running().until(/"service\.stopping"/)
+  for (const signal of ['SIGHUP', 'SIGPIPE'] as const) {
+    child.kill(signal)
+    await sleep(100)
+  }
   const { answers } = await sendRaw(instance.port, 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n', { answers: 1 })
-  trial.expect(answers[0]?.status === 200, () => `after SIGPIPE: ${answers[0]?.status}`)
-  child.kill('SIGTERM')
+  trial.expect(answers[0]?.status === 200, () => `after SIGHUP and SIGPIPE: ${answers[0]?.status}`)
+  child.kill('SIGINT')
   await endOf(instance)
 }
 

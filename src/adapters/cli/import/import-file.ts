@@ -3,6 +3,7 @@ import { type Io, write } from '../io.ts'
 import type { Operations, Store } from '../operations.ts'
 import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
+import { createSignalCounter } from '../signal-counter.ts'
 import { csvRows } from './csv-rows.ts'
 import { type Input, openInput } from './input.ts'
 import { ndjsonRows } from './ndjson-rows.ts'
@@ -29,7 +30,17 @@ export async function importFile(
 ): Promise<void> {
   const tally = { added: 0, alreadyThere: 0, refused: 0 }
   const interruption = new AbortController()
-  const interrupt = () => interruption.abort()
+  const count = createSignalCounter()
+  const interrupt = (signal: NodeJS.Signals) => {
+    interruption.abort()
+    if (count(signal) !== 'second') return
+    // Ends the process at once, and the database rolls back the current batch.
+    listenNoMore()
+    process.kill(process.pid, signal)
+  }
+  const listenNoMore = () => {
+    for (const signal of SIGNALS) process.off(signal, interrupt)
+  }
   const input = await openInput(file, io.stdin, interruption.signal)
   const bar = makeProgressBar(io.stderr, () => performance.now())
   let rows = 0
@@ -38,6 +49,8 @@ export async function importFile(
   try {
     await withStore((store) => take(store))
   } finally {
+    // Not before the database is closed: a repeat of the signal may still come.
+    listenNoMore()
     input.close()
   }
   if (interruption.signal.aborted)
@@ -45,8 +58,7 @@ export async function importFile(
   if (tally.refused > 0) throw new Refusal(`Rows were refused: ${tally.refused}.`)
 
   async function take({ importCustomers, patience }: Store): Promise<void> {
-    // Once: a second Ctrl-C ends the process at once, and the database takes back the batch that is under way.
-    for (const signal of SIGNALS) process.once(signal, interrupt)
+    for (const signal of SIGNALS) process.on(signal, interrupt)
     try {
       show()
       for await (const step of importCustomers(counted(rowsOf(input)), { isDryRun, patience })) {
@@ -66,8 +78,6 @@ export async function importFile(
       bar.clear()
       if (rows > 0) await write(io.stdout, summaryOf(tally, isDryRun))
       if (!interruption.signal.aborted) throw error
-    } finally {
-      for (const signal of SIGNALS) process.off(signal, interrupt)
     }
   }
 

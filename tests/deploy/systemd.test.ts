@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../src/adapters/embedded-postgres/server-address.ts'
+import { callAt } from '../../src/testing/call.ts'
+import { DEPLOY } from '../support/balancer.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { temporaryFolder } from '../support/running-process.ts'
+import { postgresAlone } from '../support/sqlite.ts'
+import { type Systemd, startSystemd, systemdMissing } from '../support/systemd.ts'
+import { openTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import { until } from '../support/until.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const UNIT = 'latchkey.service'
+/** More than systemd's own limit of five starts takes. */
+const AWAY_MS = 60_000
+
+const skip = process.env.TEST_LONG
+  ? postgresAlone || systemdMissing()
+  : 'it takes two minutes: TEST_LONG=1 runs it'
+
+describe('the unit of deploy, in a real systemd', { skip }, () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>
+  let database: TestDatabase
+  let proxy: TcpProxy
+  let systemd: Systemd
+  let port = 0
+  const set = (settings: Record<string, string>) => {
+    const lines = Object.entries({ PORT: `${port}`, HOST: '127.0.0.1', ...settings })
+    writeFileSync(join(folder.path, 'etc/latchkey.env'), lines.map((line) => `${line.join('=')}\n`).join(''))
+  }
+  const state = () => systemd.show(UNIT, 'ActiveState', 'NRestarts', 'Result')
+  const isReady = async () =>
+    (await callAt(`http://127.0.0.1:${port}`, '/readyz', { method: 'GET' })).status === 200
+
+  before(async () => {
+    folder = await temporaryFolder()
+    database = await createTestDatabase()
+    proxy = await openTcpProxy(database.url)
+    port = await freePort()
+    const at = (name: string) => join(folder.path, name)
+    for (const name of ['opt/node_modules', 'etc']) mkdirSync(at(name), { recursive: true })
+    for (const part of ['docs-page', 'ops-page', 'sql', 'package.json'])
+      cpSync(join(ROOT, part), join(at('opt'), part), { recursive: true })
+    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+    const project = join(ROOT, 'tsconfig.build.json')
+    execFileSync(process.execPath, [compiler, '--project', project, '--outDir', join(at('opt'), 'dist')])
+    writeFileSync(join(at('etc'), 'database-url'), proxy.url, { mode: 0o600 })
+    const unit = readFileSync(join(DEPLOY, UNIT), 'utf8').replaceAll('/usr/bin/node', '/opt/node')
+    // A container may not raise the limit of descriptors.
+    writeFileSync(at(UNIT), unit.replace(/^LimitNOFILE=.*\n/m, ''))
+    systemd = await startSystemd({
+      '/opt/node': process.execPath,
+      '/opt/latchkey': at('opt'),
+      '/opt/latchkey/node_modules': join(ROOT, 'node_modules'),
+      '/etc/latchkey': at('etc'),
+      [`/etc/systemd/system/${UNIT}`]: at(UNIT),
+    })
+    await until(async () => (await systemd.run('systemctl', 'is-system-running')).startsWith('running'))
+  })
+  after(async () => {
+    await systemd?.close()
+    await proxy?.close()
+    await database?.drop()
+    folder?.remove()
+  })
+
+  test('starts again until the database is back, however long it was away', async (t) => {
+    set({})
+    proxy.refuse()
+    await systemd.run('systemctl', 'start', UNIT)
+    await sleep(AWAY_MS)
+    await until(async () => Number((await state()).NRestarts) > 5)
+    assert.notEqual((await state()).ActiveState, 'failed')
+    const beganMs = performance.now()
+    proxy.admit()
+    await until(() => isReady().catch(() => false))
+    t.diagnostic(`ready ${Math.round(performance.now() - beganMs)} ms after the database was back`)
+    t.diagnostic(`${(await state()).NRestarts} restarts while it was away`)
+  })
+
+  test('starts again after a crash', async () => {
+    const before = Number((await state()).NRestarts)
+    await systemd.run('systemctl', 'kill', '--signal', 'SIGKILL', UNIT)
+    await until(async () => Number((await state()).NRestarts) > before)
+    await until(() => isReady().catch(() => false))
+  })
+
+  test('fails at once where settings are refused, also while it waits for the database', async () => {
+    proxy.refuse()
+    await systemd.run('systemctl', 'restart', UNIT)
+    await until(async () => Number((await state()).NRestarts) > 1)
+    set({ PORT: '70000' })
+    await until(async () => (await state()).ActiveState === 'failed')
+    await systemd.run('systemctl', 'reset-failed', UNIT)
+    await systemd.run('systemctl', 'start', UNIT)
+    assert.deepEqual(await state(), { ActiveState: 'failed', NRestarts: '0', Result: 'exit-code' })
+  })
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { programSuite } from '../support/program-suite.ts'
+import { onSqlite } from '../support/sqlite.ts'
+
+const suite = programSuite()
+/** Keeps a request in flight, and so the drain, for as long as a test needs. */
+const LASTING = { DRAIN_DEADLINE: '1m', HEADERS_TIMEOUT: '1m', REQUEST_TIMEOUT: '1m' }
+
+/** Begins a request whose body is missing; resolves once the service waits for it. */
+async function beginRequest(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  const fields = ['Content-Type: application/json', 'Content-Length: 2', 'Expect: 100-continue']
+  socket.write(['POST /api/login HTTP/1.1', 'Host: a', ...fields, '', ''].join('\r\n'))
+  await once(socket, 'data')
+  return socket
+}
+
+for (const [title, workers] of [
+  ['a service', '1'],
+  ['a service of two workers', '2'],
+] as const)
+  describe(`${title}, while it drains,`, () => {
+    // Workers on SQLite tell each other of nothing.
+    const uncached: Record<string, string> = onSqlite && workers !== '1' ? { TOKEN_CACHE_TTL: '0s' } : {}
+    const start = (env: Record<string, string>) => suite.start({ WORKERS: workers, ...uncached, ...env })
+
+    for (const signal of ['SIGTERM', 'SIGINT'] as const)
+      test(`takes a repeat of ${signal} that follows at once for the same one`, async () => {
+        const { service } = await start({ DRAIN_DELAY: '1s' })
+        // Some arrive apart, others merge on the way.
+        for (let i = 0; i < 20; i++) service.child.kill(signal)
+        const { code, stdout } = await service.ended
+        assert.match(stdout, /"service\.stopped"/)
+        assert.doesNotMatch(stdout, /ended_at_once/)
+        assert.equal(code, 0)
+      })
+
+    for (const [first, second] of [
+      ['SIGTERM', 'SIGINT'],
+      ['SIGINT', 'SIGTERM'],
+    ] as const)
+      test(`${second} after ${first} ends it at once`, async () => {
+        const { service, port } = await start({ DRAIN_DELAY: '1m', ...LASTING })
+        const socket = await beginRequest(port)
+        service.child.kill(first)
+        await service.until(/"service\.stopping"/)
+        service.child.kill(second)
+        const { code, stdout, stderr } = await service.ended
+        socket.destroy()
+        assert.match(stdout, new RegExp(`"signal":"${second}","event":"service\\.ended_at_once"`))
+        assert.doesNotMatch(stderr, /\n\s+at /)
+        assert.equal(code, 1)
+      })
+
+    test('ends at once at the same signal, if it comes later', async () => {
+      const { service } = await start({ DRAIN_DELAY: '1m' })
+      const isOver = service.ended.then(() => true)
+      do service.child.kill('SIGTERM')
+      while (!(await Promise.race([isOver, sleep(1000, false)])))
+      const { code, stdout } = await service.ended
+      assert.match(stdout, /"signal":"SIGTERM","event":"service\.ended_at_once"/)
+      assert.equal(code, 1)
+    })
+
+    test('continues to drain at SIGHUP and SIGPIPE', async () => {
+      const { service, port } = await start(LASTING)
+      const socket = await beginRequest(port)
+      service.child.kill('SIGTERM')
+      await service.until(/"service\.stopping"/)
+      for (const signal of ['SIGHUP', 'SIGPIPE', 'SIGHUP'] as const) {
+        service.child.kill(signal)
+        await sleep(50)
+      }
+      socket.write('{}')
+      const [response] = await once(socket, 'data')
+      assert.match(String(response), /^HTTP\/1\.1 422 /)
+      const { code, stdout } = await service.ended
+      assert.doesNotMatch(stdout, /ended_at_once|settings\./)
+      assert.match(stdout, /"service\.stopped"/)
+      assert.equal(code, 0)
+    })
+  })
