@@ -12,7 +12,7 @@ import { memoryLoginTokens } from '../adapters/memory/login-tokens.ts'
 import { memoryStore } from '../adapters/memory/store.ts'
 import { nodeCache } from '../adapters/node-cache/cache.ts'
 import { randomIds } from '../adapters/node-crypto/ids.ts'
-import { serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
+import { newServiceSecret, serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../adapters/node-crypto/token-secrets.ts'
 import { zxcvbnPasswordBlocklist } from '../adapters/zxcvbn/password-blocklist.ts'
 import { announcedLoginTokens } from '../application/announced.ts'
@@ -88,7 +88,7 @@ const SUITED: Readonly<Partial<Record<SettingName, string>>> = {
   PORT: '0',
   BCRYPT_COST: '4',
   COMMON_PASSWORDS: 'accepted',
-  SERVICE_TOKENS: 'tests=service-secret-of-the-tests-0123456789',
+  SERVICE_TOKENS: `tests=${newServiceSecret()}`,
 }
 const DRAIN_DEADLINE_MS = 1000
 const VERSION = '0.0.0-tests'
