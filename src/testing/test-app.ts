@@ -58,7 +58,9 @@ export interface TestApp {
   readonly clock: MovableClock
   /** Everything that the audit log was told so far. */
   readonly audit: readonly Recorded[]
-  /** Everything that was logged so far; what a handler threw stands here, with its stack. */
+  /** Every error that was responded to with 500 or 503 so far, as it was thrown. */
+  readonly errors: readonly unknown[]
+  /** Everything that was logged so far. */
   readonly logged: readonly Logged[]
   /** Calls `POST <path>` with whatever the options say instead. */
   call(path: string, options?: CallOptions): Promise<Called>
@@ -116,8 +118,11 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
     collectMetrics,
     ops: openOps({ configuration, version: VERSION, clock, collect: collectMetrics }),
   })
+  const errors: unknown[] = []
   const access = { everyAnswer: false, answered() {} }
-  const server: RunningServer = await startServer(table, keys, log, access, configuration)
+  const server: RunningServer = await startServer(table, keys, log, access, configuration, {
+    onError: (error) => errors.push(error),
+  })
   let customers = 0
 
   return {
@@ -125,6 +130,7 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
     latchkey: keys,
     clock,
     audit: recorded,
+    errors,
     logged,
     call: (path, options) => callAt(server.url, path, options),
 
