@@ -4,7 +4,7 @@ const MAX_FIELDS = 10
 const MAX_CHARACTERS = 100
 
 /** What a handler returned does not fit the `returns` of its route: the message has the fields, never their values. */
-export class ResponseMismatch extends Error {
+class ResponseMismatch extends Error {
   override readonly name = 'ResponseMismatch'
   /** The message is written for operators and is shown as it is. */
   readonly forOperators = true
