@@ -5,6 +5,10 @@ export interface ServiceToken {
 }
 
 const MIN_SECRET_CHARACTERS = 32
+const MIN_DISTINCT_CHARACTERS = 8
+const ADVICE = 'Create one: latchkey service-token new'
+/** What documentation writes in place of a secret. A random secret has none of these words. */
+const PLACEHOLDER = /replace|example|placeholder|change[._-]?me|your[._-](?:own|secret|service|token)/i
 
 /** A problem with a service token as one sentence that never repeats the secret, or null. */
 export function serviceTokenProblem({ name, secret }: ServiceToken): string | null {
@@ -14,5 +18,8 @@ export function serviceTokenProblem({ name, secret }: ServiceToken): string | nu
   // RFC 6750, section 2.1: b64token
   if (!/^[A-Za-z0-9._~+/-]+=*$/.test(secret))
     return `The secret of "${name}" must be letters, digits and -._~+/ with = at the end only.`
+  if (PLACEHOLDER.test(secret)) return `The secret of "${name}" is a placeholder. ${ADVICE}`
+  if (new Set(secret).size < MIN_DISTINCT_CHARACTERS)
+    return `The secret of "${name}" has fewer than ${MIN_DISTINCT_CHARACTERS} different characters. ${ADVICE}`
   return null
 }

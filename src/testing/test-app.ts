@@ -12,7 +12,7 @@ import { memoryLoginTokens } from '../adapters/memory/login-tokens.ts'
 import { memoryStore } from '../adapters/memory/store.ts'
 import { nodeCache } from '../adapters/node-cache/cache.ts'
 import { randomIds } from '../adapters/node-crypto/ids.ts'
-import { serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
+import { newServiceSecret, serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../adapters/node-crypto/token-secrets.ts'
 import { zxcvbnPasswordBlocklist } from '../adapters/zxcvbn/password-blocklist.ts'
 import { announcedLoginTokens } from '../application/announced.ts'
@@ -58,7 +58,9 @@ export interface TestApp {
   readonly clock: MovableClock
   /** Everything that the audit log was told so far. */
   readonly audit: readonly Recorded[]
-  /** Everything that was logged so far; what a handler threw stands here, with its stack. */
+  /** Every error that was responded to with 500 or 503 so far, as it was thrown. */
+  readonly errors: readonly unknown[]
+  /** Everything that was logged so far. */
   readonly logged: readonly Logged[]
   /** Calls `POST <path>` with whatever the options say instead. */
   call(path: string, options?: CallOptions): Promise<Called>
@@ -88,7 +90,7 @@ const SUITED: Readonly<Partial<Record<SettingName, string>>> = {
   PORT: '0',
   BCRYPT_COST: '4',
   COMMON_PASSWORDS: 'accepted',
-  SERVICE_TOKENS: 'tests=service-secret-of-the-tests-0123456789',
+  SERVICE_TOKENS: `tests=${newServiceSecret()}`,
 }
 const DRAIN_DEADLINE_MS = 1000
 const VERSION = '0.0.0-tests'
@@ -116,8 +118,11 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
     collectMetrics,
     ops: openOps({ configuration, version: VERSION, clock, collect: collectMetrics }),
   })
+  const errors: unknown[] = []
   const access = { everyAnswer: false, answered() {} }
-  const server: RunningServer = await startServer(table, keys, log, access, configuration)
+  const server: RunningServer = await startServer(table, keys, log, access, configuration, {
+    onError: (error) => errors.push(error),
+  })
   let customers = 0
 
   return {
@@ -125,6 +130,7 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
     latchkey: keys,
     clock,
     audit: recorded,
+    errors,
     logged,
     call: (path, options) => callAt(server.url, path, options),
 

@@ -113,6 +113,22 @@ describe('A login', () => {
     assert.equal(core.store.tokens.size, 0)
   })
 
+  it('is rejected with the empty password, whatever hash is stored, after the same verification', async () => {
+    const core = memoryCore(() => ({}), { loginLimitAccount: { failures: 2, windowMs: 60_000 } })
+    const { email, id } = await core.customer({}, '')
+    for (let failures = 0; failures < 2; failures++)
+      await assert.rejects(login(core, email, ''), InvalidCredentials)
+    assert.deepEqual(core.passwords.verified, [hashOf(''), hashOf('')])
+    assert.equal(core.store.tokens.size, 0)
+    assert.deepEqual(
+      core.recorded.map(({ event, customer_id, reason }) => [event, customer_id, reason]),
+      [
+        ['login.failed', id, 'password'],
+        ['login.failed', id, 'password'],
+      ],
+    )
+  })
+
   it('is refused when the password hasher says yes to a customer who may not log in', async () => {
     const core = memoryCore(() => ({ passwords: { ...fakePasswords(), queue: () => yes } }))
     const yes = { ...fakePasswords(), verify: async () => true }

@@ -19,7 +19,7 @@ describe('A service token', () => {
     assert.equal(problem(SECRET), null)
     assert.equal(problem(SECRET.slice(1)), short)
     assert.equal(problem(''), short)
-    assert.equal(problem('a'.repeat(1000)), null)
+    assert.equal(problem('abcdefgh'.repeat(100)), null)
   })
 
   it('has a secret that can stand behind Bearer', () => {

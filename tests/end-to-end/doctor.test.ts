@@ -128,6 +128,23 @@ describe('doctor', { skip: postgresAlone }, () => {
     assert.doesNotMatch(stdout, /canary/)
   })
 
+  test('and the other commands show nothing of a password that was not percent-encoded', async () => {
+    for (const part of ['2024#canary', '12/34canary', '99?canary'])
+      for (const command of [
+        ['doctor'],
+        ['doctor', '--json'],
+        ['serve'],
+        ['migrate'],
+        ['customer', 'list'],
+      ]) {
+        const env = { DATABASE_URL: `postgres://app:${part}@db.invalid/x`, BCRYPT_COST: '10', PORT: '0' }
+        const { code, stdout, stderr } = await runLatchkey(command, { cwd: folder.path, env })
+        assert.equal(code, 1)
+        assert.match(stdout + stderr, /DATABASE_URL.*percent-encoded/s)
+        assert.doesNotMatch(stdout + stderr, /canary|2024|34|app:|99/)
+      }
+  })
+
   test('examines what can be examined where settings are wrong', async () => {
     const wrong = await doctor({ PORT: 'canary', SERVICE_TOKENS: 'monitor=canary', TOKEN_TTL: '' })
     assert.deepEqual(

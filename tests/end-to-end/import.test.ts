@@ -54,6 +54,17 @@ function csvOf(rows: readonly (readonly [email: string, hash: string, name?: str
 const ndjsonOf = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('')
 
 describe('customers from elsewhere', () => {
+  test('cannot log in with the empty password, though another system hashed it', async () => {
+    const ofEmpty = '$2b$04$WUHhXETkX0fnYkrqZU3ta.Dei9siemF7Y7u5EXht8HvVA41x1CvnW'
+    fileOf('empty.csv', csvOf([['empty@example.com', ofEmpty]]))
+    assert.equal((await latchkey('customer', 'import', 'empty.csv')).code, 0)
+    const { status, body } = await app.call('/api/login', {
+      body: { email: 'empty@example.com', password: '' },
+    })
+    assert.deepEqual([status, body.reason], [401, 'invalid_credentials'])
+    assert.equal(await storedHash('empty@example.com'), ofEmpty)
+  })
+
   test('cases 027, 028, 057 and 063: log in with the e-mail and the password that they had', async () => {
     const rows = [
       ["o'hara@example.com", HASH, PASSWORD],

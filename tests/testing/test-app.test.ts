@@ -162,6 +162,9 @@ describe('A test app', () => {
     assert.deepEqual([status, body.reason], [500, 'internal'])
     const [logged] = app.logged
     assert.deepEqual([logged?.level, logged?.error, logged?.route], ['error', 'TypeError', '/api/faults'])
+    const [thrown, ...others] = app.errors
+    assert.ok(thrown instanceof TypeError)
+    assert.deepEqual([thrown.message, others], [logged?.message, []])
   })
 
   it('refuses a mistake in a setting, and an e-mail that is taken', async () => {

@@ -46,6 +46,8 @@ export interface Configuration {
   readonly logLevel: LogLevel
   /** Which answers are told of, by lines of the level `info`. */
   readonly accessLog: 'failures' | 'all' | 'off'
+  /** Whether the log has the messages of errors that are not the service's own. */
+  readonly logErrorMessages: boolean
   /** Null for standard output. */
   readonly auditLog: string | null
   readonly bodyLimitBytes: number

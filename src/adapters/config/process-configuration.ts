@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type ConfigurationProblem, ConfigurationRefused } from './configuration-refused.ts'
+import { decodeDotEnv } from './dot-env.ts'
 import { readConfiguration } from './read-configuration.ts'
 import { SETTINGS } from './settings.ts'
 import { variablesOf } from './sources.ts'
@@ -47,16 +48,23 @@ function secretFilesOf(
 }
 
 function dotEnvText(): string | null {
+  const bytes = dotEnvBytes()
+  if (bytes === null) return null
+  const text = decodeDotEnv(bytes)
+  if (text === null) throw dotEnvRefused('Is not UTF-8 text. Save it as UTF-8.')
+  return text
+}
+
+function dotEnvBytes(): Uint8Array | null {
   try {
-    return readFileSync('.env', 'utf8')
+    return readFileSync('.env')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-    throw new ConfigurationRefused([
-      {
-        name: '.env',
-        problem: 'Is in the working directory and cannot be read.',
-        example: 'a text file with a line such as PORT=3000, or none',
-      },
-    ])
+    throw dotEnvRefused('Is in the working directory and cannot be read.')
   }
+}
+
+function dotEnvRefused(problem: string): ConfigurationRefused {
+  const example = 'a text file with a line such as PORT=3000, or none'
+  return new ConfigurationRefused([{ name: '.env', problem, example }])
 }

@@ -36,8 +36,10 @@ function splitPair(pair: string): ServiceToken | null {
 }
 
 function problemAmong(tokens: ReadonlyMap<string, ServiceToken>, token: ServiceToken): string | null {
-  return (
-    serviceTokenProblem(token) ??
-    (tokens.has(token.name) ? `The name "${token.name}" is given to more than one secret.` : null)
-  )
+  const problem = serviceTokenProblem(token)
+  if (problem !== null) return problem
+  if (tokens.has(token.name)) return `The name "${token.name}" is given to more than one secret.`
+  const twin = [...tokens.values()].find(({ secret }) => secret === token.secret)
+  if (twin === undefined) return null
+  return `The secret of "${token.name}" is that of "${twin.name}" too. Give each name its own.`
 }

@@ -86,6 +86,11 @@ export const SETTINGS = [
     '`failures` (401, 403), `all` or `off`: answers to log; bugs are logged always',
   ),
   setting(
+    'LOG_ERROR_MESSAGES',
+    'on',
+    '`off`: what unexpected errors say is not logged, as it may repeat data',
+  ),
+  setting(
     'AUDIT_LOG',
     unset('standard output'),
     'file to which the events of accounts and tokens are added',

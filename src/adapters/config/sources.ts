@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { parseEnv } from 'node:util'
 import type { ConfigurationProblem } from './configuration-refused.ts'
+import { parseDotEnv } from './dot-env.ts'
 import { pairsOfLines } from './service-tokens.ts'
 import { SETTINGS, type Setting, type SettingName } from './settings.ts'
 
@@ -21,9 +21,8 @@ export interface Found {
 
 /** Answers what a variable is set to in the environment or, failing that, in the `.env` file. */
 export function variablesOf({ env, dotEnv }: Sources): (name: string) => string | undefined {
-  const file: Record<string, string | undefined> =
-    dotEnv === null ? {} : parseEnv(dotEnv.replace(/^\ufeff/, ''))
-  return (name) => own(env, name) ?? own(file, name)
+  const { variables } = parseDotEnv(dotEnv ?? '')
+  return (name) => own(env, name) ?? variables.get(name)
 }
 
 /** Answers which of the sources a variable comes from. */
@@ -41,7 +40,7 @@ export function findSettings(sources: Sources): {
   readonly problems: readonly ConfigurationProblem[]
 } {
   const variable = variablesOf(sources)
-  const problems: ConfigurationProblem[] = []
+  const problems = [...parseDotEnv(sources.dotEnv ?? '').problems]
   const found = Object.fromEntries(SETTINGS.map((setting) => [setting.name, find(setting)]))
   return { found: found as Record<SettingName, Found>, problems }
 

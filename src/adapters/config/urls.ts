@@ -2,20 +2,16 @@ import * as v from 'valibot'
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
-/** The address of a PostgreSQL server; its host may also stand in `?host=`, as for a socket's folder. */
+/**
+ * The URL of a PostgreSQL server. Its host may also stand in `?host=`, as for the folder of a socket. A URL in which a
+ * part of the password may stand in another place is rejected, since those places are shown.
+ */
 export const databaseUrl = v.pipe(
   v.string(),
-  v.check(
-    (text) => namesServer(text),
-    'Must be a postgres:// or postgresql:// address with a host; write special characters of the password as %XX.',
-  ),
-  v.check(
-    (text) => {
-      const mode = parsed(text)?.searchParams.get('sslmode') ?? null
-      return mode === null || SSL_MODES.includes(mode)
-    },
-    `Has an unknown sslmode; it may be ${SSL_MODES.join(', ')}.`,
-  ),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const message = dataset.typed ? databaseUrlProblem(dataset.value) : null
+    if (message !== null) addIssue({ message })
+  }),
 )
 
 /** A base address that paths are put behind; answered without a slash at its end. */
@@ -23,7 +19,7 @@ export const publicUrl = v.pipe(
   v.string(),
   v.check((text) => {
     const url = parsed(text)
-    return url !== null && isWeb(url) && url.username === '' && url.password === '' && !/[?#]/.test(text)
+    return url !== null && isWeb(url) && !/[?#@]/.test(text)
   }, 'Must be an http:// or https:// address without user, query and fragment.'),
   v.transform((text) => text.replace(/\/+$/, '')),
 )
@@ -42,11 +38,32 @@ export const origins = v.pipe(
   ),
 )
 
-function namesServer(text: string): boolean {
+function databaseUrlProblem(text: string): string | null {
+  // An authority ends at the first of these, a fragment is ignored, and `:` divides user and password.
+  if (/#|^[^/]*\/\/[^/?]*[/?].*@/s.test(text))
+    return 'Has a /, ?, # or @ that must be percent-encoded; write special characters of the password as %XX.'
   const url = parsed(text)
-  if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) return false
+  if (url === null || !namesServer(text, url))
+    return 'Must be a postgres:// or postgresql:// address with a host; write special characters of the password as %XX.'
+  const names = [...url.searchParams.keys()]
+  if (new Set(names).size < names.length) return 'Has a parameter twice.'
+  const mode = url.searchParams.get('sslmode')
+  if (mode !== null && !SSL_MODES.includes(mode))
+    return `Has an unknown sslmode; it may be ${SSL_MODES.join(', ')}.`
+  const port = url.searchParams.get('port')
+  if (port !== null && !(/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65535))
+    return 'Has a port that is not a whole number from 1 to 65535.'
+  return null
+}
+
+function namesServer(text: string, url: URL): boolean {
+  if (!/^postgres(?:ql)?:\/\//i.test(text)) return false
   const host = url.hostname === '' ? (url.searchParams.get('host') ?? '') : url.hostname
-  return host !== '' && [url.username, url.password, url.pathname].every(isDecodable)
+  return (
+    host !== '' &&
+    !/%3a/i.test(url.username + url.hostname) &&
+    [url.username, url.password, url.hostname, url.pathname, url.search].every(isDecodable)
+  )
 }
 
 function isWeb(url: URL): boolean {

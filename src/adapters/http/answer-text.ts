@@ -1,6 +1,7 @@
-import * as v from 'valibot'
+import type * as v from 'valibot'
 import type { Customer } from '../../domain/customer.ts'
 import type { LoginToken, OwnedToken } from '../../domain/login-token.ts'
+import { conforming } from './response-mismatch.ts'
 
 /** The fields of a success; `success: true` is put before them. */
 export type AnswerFields = Readonly<Record<string, unknown>>
@@ -47,7 +48,7 @@ export function keptFor(
     const found = kept.get(token)
     // A store may hand out the same token with a customer who has changed.
     if (found?.customer === customer) return found
-    const answer = new KeptAnswer(v.parse(returns, present(caller)), customer)
+    const answer = new KeptAnswer(conforming(returns, present(caller)), customer)
     kept.set(token, answer)
     return answer
   }

@@ -9,7 +9,8 @@ import { dropBody, readJson } from './body.ts'
 import { type AnyCaller, Context, type Input } from './context.ts'
 import { bearerToken, serviceToken } from './credentials.ts'
 import type { Route } from './declared-route.ts'
-import { type HttpError, hasStatus, Internal } from './errors.ts'
+import { describeError } from './error-report.ts'
+import { DeadlinePassed, type HttpError, hasStatus, Internal } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { refusedByGate } from './gate.ts'
 import type { Router } from './router.ts'
@@ -18,11 +19,24 @@ import { validated } from './validation.ts'
 
 const NOBODY: AnyCaller = {}
 
+/** How failures of the service itself are reported. */
+export interface FailureReports {
+  /** Whether the log has the messages of errors that are not the service's own. */
+  readonly logErrorMessages: boolean
+  /** Called with each bug as it was thrown, and with each `Unavailable`. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
 /** Takes one request through every step to its answer; never throws. */
 export type Dispatch = (exchange: Exchange) => void
 
 /** The steps of a request in their order; none goes back, and none waits for what is there already. */
-export function makeDispatch(router: Router, latchkey: Latchkey, log: Log): Dispatch {
+export function makeDispatch(
+  router: Router,
+  latchkey: Latchkey,
+  log: Log,
+  { logErrorMessages, onError = () => {} }: FailureReports,
+): Dispatch {
   return function dispatch(exchange) {
     try {
       const answering = answer(exchange)
@@ -73,7 +87,7 @@ export function makeDispatch(router: Router, latchkey: Latchkey, log: Log): Disp
   function endBy(exchange: Exchange, deadlineMs: number): void {
     const timer = setTimeout(() => {
       if (exchange.answered && !exchange.streams) return
-      const late = new Unavailable({ cause: new Error(`No answer within ${deadlineMs} ms.`) })
+      const late = new Unavailable({ cause: new DeadlinePassed(deadlineMs) })
       fail(exchange, late)
       exchange.cancel(late)
       // A list of which some was sent cannot be refused any more, and whoever makes it may not heed the signal.
@@ -101,25 +115,15 @@ export function makeDispatch(router: Router, latchkey: Latchkey, log: Log): Disp
     { requestId, traceId, request, route }: Exchange,
     error: HttpError | Unavailable,
   ): void {
-    const cause = error.cause
+    const { cause } = error
+    onError(error instanceof Internal ? cause : error)
     log[error instanceof Unavailable ? 'warn' : 'error']('request.failed', {
       request_id: requestId,
       ...(traceId === null ? {} : { trace_id: traceId }),
       ...(request.method === undefined ? {} : { method: request.method }),
       ...(route === null ? {} : { route }),
-      ...(cause instanceof Error ? described(cause) : {}),
+      ...describeError(cause ?? error, { messages: logErrorMessages }),
     })
-  }
-}
-
-/** What may be told of an error in a log: its message may repeat what a caller sent. */
-function described(error: Error): { error: string; code?: string; stack?: string } {
-  const { code } = error as { code?: unknown }
-  const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at '))
-  return {
-    error: error.name,
-    ...(typeof code === 'string' ? { code } : {}),
-    ...(frames === undefined ? {} : { stack: frames.join('\n') }),
   }
 }
 

@@ -163,6 +163,16 @@ export class Internal extends HttpError {
   }
 }
 
+/** Why a request that its route gives a deadline was refused with 503. */
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed'
+  /** The message is written for operators and is shown as it is. */
+  readonly forOperators = true
+  constructor(deadlineMs: number) {
+    super(`There was no response within ${deadlineMs} ms.`)
+  }
+}
+
 /** What was looked at, and what was found. */
 export type Checks = Readonly<Record<string, string>>
 

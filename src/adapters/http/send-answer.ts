@@ -6,6 +6,7 @@ import { AnswerFile, sendFile } from './answer-file.ts'
 import { type AnswerFields, AnswerText, textOf } from './answer-text.ts'
 import type { Route } from './declared-route.ts'
 import type { Exchange } from './exchange.ts'
+import { conforming } from './response-mismatch.ts'
 import { StreamedList } from './streamed-list.ts'
 
 /** So much of a list is written at once. */
@@ -19,7 +20,7 @@ export function sendAnswer(
 ): Soon<void> {
   if (answer instanceof AnswerFile) return sendFile(exchange, answer)
   if (answer instanceof StreamedList) return sendList(exchange, status, answer, returns)
-  const declared = returns === null || answer instanceof AnswerText ? answer : v.parse(returns, answer)
+  const declared = returns === null || answer instanceof AnswerText ? answer : conforming(returns, answer)
   return sendSuccess(exchange, status, declared)
 }
 
@@ -29,7 +30,7 @@ async function sendList(
   { field, items, fields }: StreamedList,
   returns: Route['returns'],
 ): Promise<void> {
-  const declared = returns === null ? fields : v.parse(restOf(returns, field), fields)
+  const declared = returns === null ? fields : conforming(restOf(returns, field), fields)
   const texts = textsOf(items, returns === null ? null : itemOf(returns, field))
   try {
     // What fails before anything was sent is answered like any other failure.
@@ -64,7 +65,7 @@ async function* textsOf(
   schema: v.GenericSchema | null,
 ): AsyncGenerator<string, void> {
   for await (const item of items)
-    yield JSON.stringify(schema === null ? item : v.parse(schema, item)) ?? 'null'
+    yield JSON.stringify(schema === null ? item : conforming(schema, item)) ?? 'null'
 }
 
 /** What is declared beside the list. What looks at an answer as a whole cannot look at one that is sent while it is made. */

@@ -32,12 +32,16 @@ export interface ServerSettings {
   readonly corsOrigins: readonly string[]
   /** Proxies in front whose entries of `X-Forwarded-For` are believed. */
   readonly trustedProxies: number
+  /** Whether the log has the messages of errors that are not the service's own. */
+  readonly logErrorMessages: boolean
 }
 
 /** Who wants to hear of what the server does. Called on the hot path, they neither throw nor wait. */
 export interface ServerHooks {
   /** Called once for each exchange, when its answer is sent or its client has gone. */
   readonly onEnded?: (ended: Ended) => void
+  /** Called with each bug as it was thrown, and with each `Unavailable`. */
+  readonly onError?: (error: unknown) => void
   /** Makes a span of each request; null where nobody traces. */
   readonly tracing?: {
     serve(request: IncomingMessage, serve: (span: ExchangeSpan) => void): void
@@ -65,9 +69,12 @@ export async function startServer(
   log: Log,
   accessLog: AccessLog,
   settings: ServerSettings,
-  { onEnded = () => {}, tracing = null }: ServerHooks = {},
+  { onEnded = () => {}, onError, tracing = null }: ServerHooks = {},
 ): Promise<RunningServer> {
-  const dispatch = makeDispatch(makeRouter(routes), latchkey, log)
+  const dispatch = makeDispatch(makeRouter(routes), latchkey, log, {
+    logErrorMessages: settings.logErrorMessages,
+    onError,
+  })
   const connections = makeConnections(accessLog, onEnded)
   const cors = makeCors(settings.corsOrigins)
   let draining = false

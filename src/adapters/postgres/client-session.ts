@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg'
 import { Unavailable } from '../../domain/errors.ts'
+import { DatabaseRefused } from './database-refused.ts'
 import type { Result, Row, Session } from './session.ts'
 import { isReadOnly, isUnreplicated, judge } from './sql-state.ts'
 
@@ -41,7 +42,7 @@ export function sessionOn(client: ClientBase, prepared: boolean, health: Health)
     client.on('notice', hear)
     try {
       const { rows, rowCount } = await client.query<Row>(query)
-      if (isOfPrimaryAlone) throw new Error('The wait for the synchronous standby was cancelled.')
+      if (isOfPrimaryAlone) throw new DatabaseRefused('The wait for the synchronous standby was cancelled.')
       return { rows, count: rowCount ?? 0 }
     } catch (error) {
       const { isBug, isConnectionLost } = judge(error)

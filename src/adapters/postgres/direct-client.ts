@@ -42,8 +42,8 @@ function hintOf(error: unknown): string {
   return isOfTls(error) ? ' Check sslmode in DATABASE_URL; the README tells what each value means.' : ''
 }
 
-// An attempt at several addresses rejects with an empty message and a code.
-function reasonOf(error: unknown): string {
+/** Why a connection failed, in one line. An attempt at several addresses rejects with an empty message and a code. */
+export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error ? String(error.code) : error.name
   return (error.message || code).replaceAll(/\s+/g, ' ').replace(/\.$/, '')

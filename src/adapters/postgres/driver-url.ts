@@ -1,9 +1,16 @@
+const MODES_LIKE_VERIFY_FULL = ['prefer', 'require', 'verify-ca']
+
 /**
  * The URL as the driver takes it without a warning: to this driver `prefer`, `require` and `verify-ca` mean
  * `verify-full`, and it says so on standard error each time.
  */
 export function driverUrl(url: string): string {
-  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full')
+  const query = url.indexOf('?')
+  if (query === -1) return url
+  const parameters = new URLSearchParams(url.slice(query))
+  if (!MODES_LIKE_VERIFY_FULL.includes(parameters.get('sslmode') ?? '')) return url
+  parameters.set('sslmode', 'verify-full')
+  return `${url.slice(0, query)}?${parameters}`
 }
 
 /** Whether an error is of TLS: of a certificate, or of a server that speaks none. */

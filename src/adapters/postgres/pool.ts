@@ -1,6 +1,7 @@
 import { Pool, type PoolClient } from 'pg'
 import { Unavailable } from '../../domain/errors.ts'
 import { type Health, sessionOn } from './client-session.ts'
+import { DatabaseRefused, DatabaseUnreachable } from './database-refused.ts'
 import { driverUrl } from './driver-url.ts'
 import { PromptClient } from './prompt-client.ts'
 import type { Session } from './session.ts'
@@ -99,7 +100,11 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
       timer = setTimeout(() => {
         isOver = true
         drop()
-        reject(new Unavailable({ cause: new Error(`The database did not answer within ${waitMs} ms.`) }))
+        reject(
+          new Unavailable({
+            cause: new DatabaseUnreachable(`The database did not respond within ${waitMs} ms.`),
+          }),
+        )
       }, waitMs)
     })
     try {
@@ -146,7 +151,7 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
     if (rows[0]?.is_standby !== false) {
       health.isConnectionLost = true
       onEvent({ kind: 'standby_refused', detail: 'The database is a standby, which may lag behind.' })
-      throw new Unavailable({ cause: new Error('The database is a standby.') })
+      throw new Unavailable({ cause: new DatabaseRefused('The database is a standby.') })
     }
     eraOf.set(client, era)
   }

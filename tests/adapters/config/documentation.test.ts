@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { parseEnv } from 'node:util'
+import { parseDotEnv } from '../../../src/adapters/config/dot-env.ts'
 import { SETTINGS, type Setting } from '../../../src/adapters/config/settings.ts'
 
 const example = readFileSync(new URL('../../../.env.example', import.meta.url), 'utf8')
@@ -12,7 +12,7 @@ test('.env.example has every setting with its meaning and default, in the order 
 })
 
 test('.env.example sets nothing until a line is uncommented', () => {
-  assert.deepEqual(parseEnv(example), {})
+  assert.deepEqual(parseDotEnv(example), { variables: new Map(), problems: [] })
 })
 
 function blockOf({ name, default: text, shownDefault, meaning, example: shown, secret }: Setting): string {

@@ -37,6 +37,35 @@ describe('The configuration of the process', () => {
     assert.equal(readProcessConfiguration().configuration.port, 3000)
   })
 
+  for (const [title, bytes] of [
+    ['UTF-8 with a byte-order mark', Buffer.from('\ufeffPORT=4001\r\nDATA_DIR=./d\u00e4ta\r\n')],
+    [
+      'UTF-8 with text of other scripts',
+      Buffer.from('# \u4f60\u597d \ud83d\udd11\nPORT=4001\nDATA_DIR=./d\u00e4ta'),
+    ],
+  ] as const)
+    test(`may come from a .env file in ${title}`, () => {
+      writeFileSync('.env', bytes)
+      const { port, dataDir } = readProcessConfiguration().configuration
+      assert.deepEqual({ port, dataDir }, { port: 4001, dataDir: './d\u00e4ta' })
+    })
+
+  for (const [title, bytes] of [
+    ['UTF-16 with a byte-order mark, as of PowerShell', Buffer.from('\ufeffPORT=4001\n', 'utf16le')],
+    ['UTF-16 of the other order', Buffer.from('\ufeffPORT=4001\n', 'utf16le').swap16()],
+    ['UTF-16 without a mark', Buffer.from('PORT=4001\n', 'utf16le')],
+    ['UTF-32', Buffer.from([0xff, 0xfe, 0, 0, 0x41, 0, 0, 0])],
+    ['Latin-1', Buffer.from('PORT=4001\nDATA_DIR=./d\u00e4ta\n', 'latin1')],
+    ['no encoding at all', Buffer.from([0x50, 0x4f, 0, 0x3d, 0x31])],
+  ] as const)
+    test(`is refused when .env is in ${title}`, () => {
+      writeFileSync('.env', bytes)
+      assert.throws(readProcessConfiguration, (error) => {
+        assert.ok(error instanceof ConfigurationRefused)
+        return /^\.env: Is not UTF-8 text\..*$/.test(error.message)
+      })
+    })
+
   test('is refused when .env cannot be read', () => {
     mkdirSync('.env')
     assert.throws(readProcessConfiguration, (error) => {

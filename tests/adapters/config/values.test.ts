@@ -317,6 +317,16 @@ const ROWS: readonly Row[] = [
     bad: [...WHOLE_NUMBERS_NOT, '101', 'loopback'],
   },
   {
+    name: 'LOG_ERROR_MESSAGES',
+    field: 'logErrorMessages',
+    unset: true,
+    good: [
+      ['on', true],
+      ['off', false],
+    ],
+    bad: ['ON', 'true', '0', 'never', ' on'],
+  },
+  {
     name: 'AUDIT_LOG',
     field: 'auditLog',
     unset: null,

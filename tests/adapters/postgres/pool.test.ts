@@ -188,7 +188,7 @@ describe('the pool', () => {
 /** What is refused by the caller's own clock, and not by the server's. */
 const TIME_UP = (error: unknown) =>
   error instanceof Unavailable &&
-  /^The database did not answer within 200 ms/.test(`${(error.cause as Error).message}`)
+  /^The database did not respond within 200 ms/.test(`${(error.cause as Error).message}`)
 
 const ADD_SOMEBODY = 'insert into customers (id, email, created_at) values (gen_random_uuid(), $1, now())'
 

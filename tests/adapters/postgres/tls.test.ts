@@ -76,8 +76,12 @@ test('a URL keeps all but the modes that mean verify-full', () => {
     driverUrl('postgres://h/d?a=b&sslmode=require&c=d'),
     'postgres://h/d?a=b&sslmode=verify-full&c=d',
   )
+  assert.equal(driverUrl('postgres://h/d?sslmode=%72equire'), 'postgres://h/d?sslmode=verify-full')
   for (const url of [
     'postgres://h/d',
+    'postgres://app:p&sslmode=require&q@h/d',
+    'postgres://app:p&sslmode=require&q@h/d?sslmode=disable',
+    'postgres://h/d?options=a&application_name=x%3Fsslmode=require',
     'postgres://h/d?sslmode=disable',
     'postgres://h/d?sslmode=require-x',
   ]) {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
+import { reasonOf } from '../direct-client.ts'
 import { driverUrl } from '../driver-url.ts'
 import { PromptClient } from '../prompt-client.ts'
 
@@ -81,7 +82,7 @@ export function lastingClient({
       onUp(client)
       return await lost
     } catch (error) {
-      return (error as Error).message
+      return `${reasonOf(error)}.`
     } finally {
       void client.end().catch(() => {})
     }

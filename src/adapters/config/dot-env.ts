@@ -1,0 +1,63 @@
+import type { ConfigurationProblem } from './configuration-refused.ts'
+
+/** The content of a `.env` file. Lines that cannot be read are problems; the others are read all the same. */
+export interface DotEnv {
+  readonly variables: ReadonlyMap<string, string>
+  readonly problems: readonly ConfigurationProblem[]
+}
+
+const NAME = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=(.*)$/su
+const BLANK_OR_COMMENT = /^[ \t]*(?:#|$)/u
+const QUOTED = /^[ \t]*(["'`])((?:(?!\1).)*)\1[ \t]*(?:#.*)?$/su
+const MAX_PROBLEMS = 20
+
+/**
+ * Parses a `.env` file strictly: a line is blank, a `#` comment, or `NAME=value`, optionally after `export`. A value
+ * may stand between quotes, on one line, without escape sequences. A comment after an unquoted value begins with a
+ * space. Of equal names the last one wins. No problem repeats a line, because it may be a secret.
+ *
+ * `parseEnv` of node is not used: it reads a line without `=` as part of the next one, or skips it, by its version.
+ */
+export function parseDotEnv(text: string): DotEnv {
+  const variables = new Map<string, string>()
+  const problems: ConfigurationProblem[] = []
+  const lines = text.replace(/^\ufeff/u, '').split(/\r\n|\n|\r/u)
+  for (const [index, line] of lines.entries()) {
+    if (BLANK_OR_COMMENT.test(line)) continue
+    const [, name, rest = ''] = NAME.exec(line) ?? []
+    const result = name === undefined ? 'is not NAME=value, a # comment or blank.' : parseValue(rest)
+    if (typeof result === 'string') problems.push(problemAt(index + 1, result))
+    else if (name !== undefined) variables.set(name, result.value)
+  }
+  return { variables, problems: problems.slice(0, MAX_PROBLEMS) }
+}
+
+/** Decodes the bytes of a `.env` file, or returns null if they are not UTF-8 text. */
+export function decodeDotEnv(bytes: Uint8Array): string | null {
+  // UTF-16 without a byte-order mark is valid UTF-8 with NUL in it.
+  if (bytes.includes(0)) return null
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+/** Returns the value, or the rest of a sentence that begins with the line. */
+function parseValue(text: string): { readonly value: string } | string {
+  if (/^[ \t]*["'`]/u.test(text)) {
+    const [, quote, value = ''] = QUOTED.exec(text) ?? []
+    if (quote === undefined) return 'has a quoted value that does not end with the same quote on that line.'
+    if (quote === '"' && value.includes('\\'))
+      return 'has a backslash between double quotes; use single quotes, in which it stands for itself.'
+    return { value }
+  }
+  const value = text.replace(/[ \t]#.*$/su, '').replace(/^[ \t]+|[ \t]+$/gu, '')
+  if (value.includes('#'))
+    return 'has a # in its value: put the value between quotes, or a space before the comment.'
+  return { value }
+}
+
+function problemAt(line: number, predicate: string): ConfigurationProblem {
+  return { name: '.env', problem: `Line ${line} ${predicate}`, example: 'PORT=3000' }
+}

@@ -1,0 +1,39 @@
+import * as v from 'valibot'
+
+const MAX_FIELDS = 10
+const MAX_CHARACTERS = 100
+
+/** What a handler returned does not fit the `returns` of its route: the message has the fields, never their values. */
+class ResponseMismatch extends Error {
+  override readonly name = 'ResponseMismatch'
+  /** The message is written for operators and is shown as it is. */
+  readonly forOperators = true
+
+  constructor(issues: readonly v.BaseIssue<unknown>[]) {
+    const fields = issues.slice(0, MAX_FIELDS).map(describeIssue)
+    const rest = issues.length > MAX_FIELDS ? `; and ${issues.length - MAX_FIELDS} more` : ''
+    super(`The response does not fit the route's returns: ${fields.join('; ')}${rest}`)
+  }
+}
+
+/** Returns the response as its schema has it, or throws `ResponseMismatch`. */
+export function conforming<Schema extends v.GenericSchema>(
+  schema: Schema,
+  response: unknown,
+): v.InferOutput<Schema> {
+  const { success, output, issues } = v.safeParse(schema, response)
+  if (!success) throw new ResponseMismatch(issues)
+  return output
+}
+
+// The validator's own sentences repeat what was received.
+function describeIssue({ path, type, expected, input }: v.BaseIssue<unknown>): string {
+  const place = path?.map(({ key }) => shownKey(key)).join('.') ?? 'the whole'
+  const received = input === undefined ? ', is missing' : ''
+  return `${place}: expected ${(expected ?? type).slice(0, MAX_CHARACTERS)}${received}`
+}
+
+/** The key of a record may be a value, such as an e-mail. */
+function shownKey(key: unknown): string {
+  return typeof key === 'number' || (typeof key === 'string' && /^\w{1,64}$/.test(key)) ? String(key) : '*'
+}
