@@ -26,6 +26,7 @@ import { type DatabasePool, openPool } from './adapters/postgres/pool.ts'
 import { postgresReadiness } from './adapters/postgres/readiness.ts'
 import { type Finding, fine } from './application/finding.ts'
 import type { LoginThrottle } from './application/ports/login-throttle.ts'
+import { isWell } from './application/readiness.ts'
 import type { Backend, OpenBackend, Role, Surroundings } from './backend.ts'
 
 /** The PostgreSQL of `DATABASE_URL`, or the embedded one: what a service runs on unless it is given another database. */
@@ -70,9 +71,15 @@ export async function openPostgres(
       url: server.url,
       max: configuration.poolMax,
       prepared: configuration.prepared,
-      onEvent: ({ kind, detail }) => log.warn(`database.${kind}`, { detail }),
+      onEvent({ kind, detail }) {
+        if (kind === 'disk_full') readiness.diskFull()
+        log.warn(`database.${kind}`, { detail })
+      },
     })
-    const { look } = postgresReadiness(pool)
+    const readiness = postgresReadiness(pool, {
+      nowMs: surroundings.clock.monotonicMs,
+      onProblems: (detail) => log.error('database.problem', { detail }),
+    })
     const link = role === 'service' ? linked(server, surroundings) : null
     return {
       pool,
@@ -89,11 +96,8 @@ export async function openPostgres(
       notes: server.notes,
       connections: pool.connections,
       countActiveTokens: () => countActiveTokens(pool, surroundings.clock.nowMs()),
-      look,
-      async ready(waitMs) {
-        const { reachable, current } = await look(waitMs)
-        return reachable && current
-      },
+      look: readiness.look,
+      ready: async (waitMs) => isWell(await readiness.look(waitMs)),
       async close() {
         await link?.close()
         await pool.close()
