@@ -92,6 +92,7 @@ export async function openPostgres(
       ],
       workerEnv: configuration.databaseUrl === null ? { DATABASE_URL: server.url } : {},
       dataDir: server.dataDir,
+      lost: server.lost,
       fresh: applied.includes('0001_customers_and_login_tokens'),
       notes: server.notes,
       connections: pool.connections,
@@ -177,22 +178,25 @@ interface Server {
   /** The folder of the embedded PostgreSQL; null for a server of the operator's. */
   readonly dataDir: string | null
   readonly notes: readonly string[]
+  readonly lost: Promise<never>
   close(): Promise<void>
 }
+
+const NEVER = new Promise<never>(() => {})
 
 async function reachServer(role: Role, { configuration, log }: Surroundings): Promise<Server> {
   const { databaseUrl, databaseDirectUrl } = configuration
   if (databaseUrl !== null) {
     const directUrl = databaseDirectUrl ?? databaseUrl
-    return { url: databaseUrl, directUrl, dataDir: null, notes: [], close: async () => {} }
+    return { url: databaseUrl, directUrl, dataDir: null, notes: [], lost: NEVER, close: async () => {} }
   }
   const embedded = await openEmbeddedPostgres({
     ...embeddedIn(configuration),
     // A service has the embedded one to itself, commands share it.
     role: role === 'command' ? 'command' : 'service',
-    onEvent: (event) => {
+    onEvent: (event, { reason }) => {
       if (event === 'embedded_postgres.creating') void loadRunner()
-      else log.warn(event)
+      else log.warn(event, typeof reason === 'string' ? { detail: reason } : {})
     },
   })
   return {
@@ -200,6 +204,7 @@ async function reachServer(role: Role, { configuration, log }: Surroundings): Pr
     directUrl: embedded.url,
     dataDir: embedded.dataDir,
     notes: embedded.notes,
+    lost: embedded.lost,
     close: () => embedded.close(),
   }
 }
