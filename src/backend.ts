@@ -51,6 +51,8 @@ export interface OpenBackend {
   readonly workerEnv?: Readonly<Record<string, string>>
   /** The folder of a database that lives and ends with the service; the operator is told. */
   readonly dataDir?: string | null
+  /** Rejects when the database is lost for good, with an error for the operator: the service then ends. */
+  readonly lost?: Promise<never>
   /** Whether this opening made the schema: nobody has used the database before. */
   readonly fresh?: boolean
   /** The connections of its pool, for the metrics. */

@@ -27,6 +27,7 @@ import { type DatabasePool, openPool } from './adapters/postgres/pool.ts'
 import { postgresReadiness } from './adapters/postgres/readiness.ts'
 import { type Finding, fine } from './application/finding.ts'
 import type { LoginThrottle } from './application/ports/login-throttle.ts'
+import { isWell } from './application/readiness.ts'
 import type { Backend, OpenBackend, Role, Surroundings } from './backend.ts'
 
 /** The PostgreSQL of `DATABASE_URL`, or the embedded one: what a service runs on unless it is given another database. */
@@ -72,9 +73,15 @@ export async function openPostgres(
       url: server.url,
       max: configuration.poolMax,
       prepared: configuration.prepared,
-      onEvent: ({ kind, detail }) => log.warn(`database.${kind}`, { detail }),
+      onEvent({ kind, detail }) {
+        if (kind === 'disk_full') readiness.diskFull()
+        log.warn(`database.${kind}`, { detail })
+      },
     })
-    const { look } = postgresReadiness(pool)
+    const readiness = postgresReadiness(pool, {
+      nowMs: surroundings.clock.monotonicMs,
+      onProblems: (detail) => log.error('database.problem', { detail }),
+    })
     const link = role === 'service' ? linked(server, surroundings) : null
     return {
       pool,
@@ -87,15 +94,13 @@ export async function openPostgres(
       ],
       workerEnv: configuration.databaseUrl === null ? { DATABASE_URL: server.url } : {},
       dataDir: server.dataDir,
+      lost: server.lost,
       fresh: applied.includes('0001_customers_and_login_tokens'),
       notes: server.notes,
       connections: pool.connections,
       countActiveTokens: () => countActiveTokens(pool, surroundings.clock.nowMs()),
-      look,
-      async ready(waitMs) {
-        const { reachable, current } = await look(waitMs)
-        return reachable && current
-      },
+      look: readiness.look,
+      ready: async (waitMs) => isWell(await readiness.look(waitMs)),
       async close() {
         await link?.close()
         await pool.close()
@@ -176,22 +181,25 @@ interface Server {
   /** The folder of the embedded PostgreSQL; null for a server of the operator's. */
   readonly dataDir: string | null
   readonly notes: readonly string[]
+  readonly lost: Promise<never>
   close(): Promise<void>
 }
+
+const NEVER = new Promise<never>(() => {})
 
 async function reachServer(role: Role, { configuration, log }: Surroundings): Promise<Server> {
   const { databaseUrl, databaseDirectUrl } = configuration
   if (databaseUrl !== null) {
     const directUrl = databaseDirectUrl ?? databaseUrl
-    return { url: databaseUrl, directUrl, dataDir: null, notes: [], close: async () => {} }
+    return { url: databaseUrl, directUrl, dataDir: null, notes: [], lost: NEVER, close: async () => {} }
   }
   const embedded = await openEmbeddedPostgres({
     ...embeddedIn(configuration),
     // A service has the embedded one to itself, commands share it.
     role: role === 'command' ? 'command' : 'service',
-    onEvent: (event) => {
+    onEvent: (event, { reason }) => {
       if (event === 'embedded_postgres.creating') void loadRunner()
-      else log.warn(event)
+      else log.warn(event, typeof reason === 'string' ? { detail: reason } : {})
     },
   })
   return {
@@ -199,6 +207,7 @@ async function reachServer(role: Role, { configuration, log }: Surroundings): Pr
     directUrl: embedded.url,
     dataDir: embedded.dataDir,
     notes: embedded.notes,
+    lost: embedded.lost,
     close: () => embedded.close(),
   }
 }

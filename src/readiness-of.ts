@@ -28,6 +28,9 @@ export async function reportOf(
     checks: {
       database: look.reachable ? 'ok' : 'unreachable',
       migrations: look.reachable ? (look.current ? 'ok' : 'pending') : 'unknown',
+      ...Object.fromEntries(
+        Object.entries(look.checks ?? {}).map(([name, holds]) => [name, holds ? 'ok' : 'failed']),
+      ),
       invalidations: invalidations.isCurrent() ? 'ok' : 'suspended',
       draining: draining ? 'yes' : 'no',
     },

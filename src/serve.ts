@@ -18,7 +18,7 @@ import { portsOn } from './ports-on.ts'
 import { postgresBackend } from './postgres-backend.ts'
 import { readAnew } from './reload.ts'
 import { type ReloadableSettings, type Service, type ServiceOptions, startService } from './service.ts'
-import { listenToSignals } from './signals.ts'
+import { type EndingSignal, endOf, listenToSignals } from './signals.ts'
 
 const DEMO_EMAIL = 'demo@example.com'
 const APART =
@@ -48,7 +48,7 @@ async function serveAlone(options: ServeOptions): Promise<void> {
   log.info('service.started', { address: service.url })
   process.stderr.write(await welcome(service.url, service.backend, service.latchkey, configuration))
 
-  const name = await signals.end
+  const name = await endOf(signals, service.backend, () => service.stop({ delay: false }))
   log.info('service.stopping', { signal: name })
   await service.stop({ delay: name === 'SIGTERM' })
   log.info('service.stopped')
@@ -102,11 +102,14 @@ async function serveByWorkers(options: ServeOptions): Promise<void> {
     const metrics = await startMetricsListener(collect, keys, log, configuration)
     process.stderr.write(await welcome(url, backend, keys, configuration))
 
-    const name = await signals.end
+    const stop = async (name: EndingSignal) => {
+      const delayMs = name === 'SIGTERM' ? configuration.drainDelayMs : 0
+      await workers.stop(name, delayMs + configuration.drainDeadlineMs + LEEWAY_MS)
+      await metrics.close()
+    }
+    const name = await endOf(signals, backend, () => stop('SIGINT'))
     log.info('service.stopping', { signal: name })
-    const delayMs = name === 'SIGTERM' ? configuration.drainDelayMs : 0
-    await workers.stop(name, delayMs + configuration.drainDeadlineMs + LEEWAY_MS)
-    await metrics.close()
+    await stop(name)
     log.info('service.stopped')
   } finally {
     // Where something failed since they serve, they must not go on without their database.

@@ -71,3 +71,17 @@ export function listenToSignals(log: Log): Signals {
     process.exit(1)
   }
 }
+
+/** The signal that ends a service; where its database is lost for good before that, cleans up and rejects. */
+export async function endOf(
+  { end }: Pick<Signals, 'end'>,
+  { lost }: { readonly lost?: Promise<never> },
+  cleanUp: () => Promise<void>,
+): Promise<EndingSignal> {
+  try {
+    return await (lost === undefined ? end : Promise.race([end, lost]))
+  } catch (error) {
+    await cleanUp()
+    throw error
+  }
+}

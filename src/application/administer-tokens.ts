@@ -2,11 +2,11 @@ import { isAbility } from '../domain/abilities.ts'
 import { Unavailable, ValidationFailed } from '../domain/errors.ts'
 import { type LoginToken, tokenNameProblem } from '../domain/login-token.ts'
 import type { Patience } from './patience.ts'
-import { pause } from './pause.ts'
 import type { PageEnd, TokenChoice, TokenPage } from './ports/login-tokens.ts'
 import type { Ports } from './ports/ports.ts'
 import { PRUNED_AT_ONCE } from './pruning.ts'
-import { askedBy, type ServiceRequester } from './requester.ts'
+import { askedBy, type Cancellation, type ServiceRequester } from './requester.ts'
+import { revokeIssuedBefore } from './revoke-issued-before.ts'
 
 /** A token to be made for a bot or a script that acts for a customer. */
 export interface NewNamedToken {
@@ -40,18 +40,20 @@ export interface AdministerTokens {
     /** Who asked for it in a request; nobody is known where it is a command. */
     asker?: ServiceRequester,
   ): Promise<number>
-  /** Revokes all customers' tokens that were made before a moment; answers how many. */
-  revokeIssuedBefore(beforeMs: number, patience: Patience): Promise<number>
+  /**
+   * Revokes all customers' tokens that were created before a moment; returns their number. Each step has the whole
+   * patience. Throws `RevocationIncomplete` when a step fails or the signal aborts between two.
+   */
+  revokeIssuedBefore(beforeMs: number, patience: () => Patience, signal: Cancellation | null): Promise<number>
   /** Removes tokens that ended so long ago or longer, with a new patience for each step; answers how many. */
   prune(olderThanMs: number, patience: () => Patience): Promise<number>
 }
 
-/** A login reads its time, and may wait a second for its stores before its token is there; clocks differ a little. */
-const IN_FLIGHT_MS = 2000
 const PRUNE_TRIES = 100
 const PRUNE_PAUSE_MS = 100
 
-export function makeAdministerTokens({ loginTokens, secrets, clock, ids, audit }: Ports): AdministerTokens {
+export function makeAdministerTokens(ports: Ports): AdministerTokens {
+  const { loginTokens, secrets, clock, ids, audit } = ports
   return {
     async create({ customerId, name, abilities, expiresAtMs }, patience) {
       const createdAtMs = clock.nowMs()
@@ -101,22 +103,10 @@ export function makeAdministerTokens({ loginTokens, secrets, clock, ids, audit }
       return count
     },
 
-    async revokeIssuedBefore(beforeMs, patience) {
+    async revokeIssuedBefore(beforeMs, patience, signal) {
       const atMs = clock.nowMs()
       if (beforeMs > atMs) refuse('issued-before', 'Must not lie in the future.')
-      const walk = () => patience.wait((waitMs) => loginTokens.revokeIssuedBefore(beforeMs, atMs, waitMs))
-      let count = 0
-      try {
-        count += await walk()
-        const inFlightMs = beforeMs + IN_FLIGHT_MS - atMs
-        if (inFlightMs > 0) {
-          await pause(inFlightMs, clock, null)
-          count += await walk()
-        }
-        return count
-      } finally {
-        if (count > 0) audit.record('token.revoked', { reason: 'issued_before', count })
-      }
+      return revokeIssuedBefore(ports, { beforeMs, atMs, patience, signal })
     },
 
     async prune(olderThanMs, patience) {

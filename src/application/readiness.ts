@@ -6,6 +6,8 @@ export interface Look {
   readonly reachable: boolean
   /** Whether it has every migration that this code needs. */
   readonly current: boolean
+  /** By name, whether each further condition holds without which requests fail; left out where there are none. */
+  readonly checks?: Readonly<Record<string, boolean>>
 }
 
 /** Whether requests would be served, told so that it does not flap. */
@@ -51,21 +53,26 @@ export function steadyReadiness(look: () => Promise<Look>, clock: Clock): Readin
     callOff()
     const beganMs = clock.monotonicMs()
     const found = await look()
-    weigh(found.reachable && found.current, beganMs)
+    weigh(isWell(found), beganMs)
     return found
   }
 
-  function weigh(isWell: boolean, beganMs: number): void {
-    if (isWell === ready) contrarySinceMs = null
+  function weigh(wellNow: boolean, beganMs: number): void {
+    if (wellNow === ready) contrarySinceMs = null
     else if (!wasReady) {
       ready = true
       wasReady = true
     } else {
       contrarySinceMs ??= beganMs
       if (clock.monotonicMs() - contrarySinceMs >= HOLD_MS) {
-        ready = isWell
+        ready = wellNow
         contrarySinceMs = null
       } else callOff = clock.after(AGAIN_MS, () => void lookOnce())
     }
   }
+}
+
+/** Whether requests would be served as a look found the database. */
+export function isWell({ reachable, current, checks = {} }: Look): boolean {
+  return reachable && current && Object.values(checks).every(Boolean)
 }

@@ -17,6 +17,7 @@ export type {
   LoginTokens,
   NewLogin,
   PageEnd,
+  Steps,
   TokenChoice,
   TokenPage,
   TokenUse,

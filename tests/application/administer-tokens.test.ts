@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { announcedLoginTokens } from '../../src/application/announced.ts'
+import { STORE_WAIT_MS } from '../../src/application/latchkey.ts'
 import { askedBy } from '../../src/application/requester.ts'
+import { RevocationIncomplete } from '../../src/application/revoke-issued-before.ts'
 import { Unavailable, ValidationFailed } from '../../src/domain/errors.ts'
 import { memoryCore } from '../support/core.ts'
 import { deferred, turn } from '../support/fakes.ts'
@@ -118,11 +120,11 @@ describe('Revoking tokens', () => {
       await token(owner, { name: 'old', createdAtMs: clock.nowMs() - 1 })
       await token(owner, { name: 'new' })
     }
-    await assert.rejects(tokens.revokeIssuedBefore(clock.nowMs() + 1, patience()), ValidationFailed)
+    await assert.rejects(tokens.revokeIssuedBefore(clock.nowMs() + 1, patience, null), ValidationFailed)
     assert.deepEqual(announced, [])
     const beforeMs = clock.nowMs()
     clock.advance(2000)
-    assert.equal(await tokens.revokeIssuedBefore(beforeMs, patience()), 2)
+    assert.equal(await tokens.revokeIssuedBefore(beforeMs, patience, null), 2)
     assert.deepEqual(announced, [{ kind: 'everything' }])
     const { tokens: all } = await tokens.list({ after: null, limit: 9 }, patience())
     for (const { token: of } of all) assert.equal(of.revokedAtMs === null, of.name === 'new')
@@ -133,7 +135,7 @@ describe('Revoking tokens', () => {
     const { tokens, customer, token, clock, patience, recorded } = core()
     const owner = await customer()
     await token(owner, { name: 'old', createdAtMs: clock.nowMs() - 1 })
-    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), patience())
+    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), patience, null)
     await turn()
     await token(owner, { name: 'late', createdAtMs: clock.nowMs() - 1 })
     clock.advance(1999)
@@ -155,12 +157,64 @@ describe('Revoking tokens', () => {
       },
     }))
     await token(await customer(), { name: 'old', createdAtMs: clock.nowMs() - 1 })
-    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), patience())
+    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), patience, null)
     await turn()
     fails = true
     clock.advance(2000)
-    await assert.rejects(revoking)
+    await assert.rejects(
+      revoking,
+      (error) =>
+        error instanceof RevocationIncomplete && error.revoked === 1 && error.cause instanceof Unavailable,
+    )
     assert.deepEqual(recorded, [['token.revoked', { reason: 'issued_before', count: 1 }]])
+  })
+
+  it('by their age has the whole deadline for each walk, however long the walks take together', async () => {
+    const deadlines: number[] = []
+    const { tokens, clock, patience } = core(({ loginTokens }) => ({
+      loginTokens: {
+        ...loginTokens,
+        async revokeIssuedBefore(_beforeMs, _atMs, { waitMs }) {
+          deadlines.push(waitMs)
+          clock.advance(3_600_000)
+          return 0
+        },
+      },
+    }))
+    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), patience, null)
+    await turn()
+    clock.advance(2000)
+    assert.equal(await revoking, 0)
+    assert.deepEqual(deadlines, [STORE_WAIT_MS, STORE_WAIT_MS])
+  })
+
+  it('by their age is recorded as far as it went where it is interrupted, also between its walks', async () => {
+    for (const isBetweenWalks of [false, true]) {
+      const interruption = new AbortController()
+      const { tokens, customer, token, clock, patience, recorded } = core(({ loginTokens }) => ({
+        loginTokens: {
+          ...loginTokens,
+          async revokeIssuedBefore(beforeMs, atMs, steps) {
+            const revoked = await loginTokens.revokeIssuedBefore(beforeMs, atMs, steps)
+            if (isBetweenWalks) return revoked
+            interruption.abort(new Error('interrupted'))
+            throw interruption.signal.reason
+          },
+        },
+      }))
+      await token(await customer(), { name: 'old', createdAtMs: clock.nowMs() - 1 })
+      const revoking = assert.rejects(
+        tokens.revokeIssuedBefore(clock.nowMs(), patience, interruption.signal),
+        (error) =>
+          error instanceof RevocationIncomplete &&
+          error.revoked === 1 &&
+          error.cause === interruption.signal.reason,
+      )
+      await turn()
+      interruption.abort(new Error('interrupted'))
+      await revoking
+      assert.deepEqual(recorded, [['token.revoked', { reason: 'issued_before', count: 1 }]])
+    }
   })
 })
 

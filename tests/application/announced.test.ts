@@ -104,7 +104,7 @@ describe('Announced login tokens', () => {
 
   it('announce everything when tokens were revoked by their age', async () => {
     const all = invalidations()
-    assert.equal(await announcedLoginTokens(inner(3), all).revokeIssuedBefore(1, 2, 1000), 3)
+    assert.equal(await announcedLoginTokens(inner(3), all).revokeIssuedBefore(1, 2, { waitMs: 1000 }), 3)
     assert.deepEqual(all.heard, [{ kind: 'everything' }])
   })
 

@@ -95,6 +95,10 @@ describe('doctor', { skip: postgresAlone }, () => {
       'database.clock': 'ok',
       'database.connections': 'ok',
       'database.passwords': 'ok',
+      'database.writable': 'ok',
+      'database.schema': 'ok',
+      'database.grants': 'ok',
+      'database.indexes': 'ok',
     })
     const setting = (name: string) => settings.find((one) => one.name === name)
     const source = 'environment'

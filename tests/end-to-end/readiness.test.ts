@@ -32,7 +32,16 @@ describe('/readyz', () => {
     assert.equal(status, 200)
     assert.deepEqual(body, {
       success: true,
-      checks: { database: 'ok', migrations: 'ok', invalidations: 'ok', draining: 'no' },
+      checks: {
+        database: 'ok',
+        migrations: 'ok',
+        writable: 'ok',
+        schema: 'ok',
+        grants: 'ok',
+        indexes: 'ok',
+        invalidations: 'ok',
+        draining: 'no',
+      },
     })
   })
 

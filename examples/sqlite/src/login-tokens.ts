@@ -71,7 +71,7 @@ export function sqliteLoginTokens(database: SqliteDatabase): LoginTokens {
         change(REVOKE_CHOSEN, [atMs, customerId, name ?? null, id ?? null]),
       ),
 
-    revokeIssuedBefore: (beforeMs, atMs, waitMs) => revokeIssuedBefore(database, beforeMs, atMs, waitMs),
+    revokeIssuedBefore: (beforeMs, atMs, steps) => revokeIssuedBefore(database, beforeMs, atMs, steps),
 
     touch: (uses) => touch(database, uses),
 

@@ -1,4 +1,4 @@
-import { type LoginTokens, type TokenPage, type TokenUse, Unavailable } from 'latchkey/ports'
+import { type LoginTokens, type Steps, type TokenPage, type TokenUse, Unavailable } from 'latchkey/ports'
 import type { Session, SqliteDatabase, Value } from './database.ts'
 import { LISTED_TOKEN_COLUMNS, loginTokenOf } from './rows.ts'
 
@@ -53,16 +53,19 @@ export async function revokeIssuedBefore(
   database: SqliteDatabase,
   beforeMs: number,
   atMs: number,
-  waitMs: number,
+  { waitMs, onStep, signal }: Steps,
 ): Promise<number> {
   let revoked = 0
   for (let from: string | null = ''; from !== null; ) {
+    if (signal?.aborted) throw signal.reason
     const start: string = from
-    from = await database.write(waitMs, ({ rows, change }) => {
+    const step = await database.write(waitMs, ({ rows, change }) => {
       const end = (rows(STEP_END, [start])[0]?.id ?? null) as string | null
-      if (end !== null) revoked += change(REVOKE_STEP, [atMs, start, end, beforeMs])
-      return end
+      return { end, count: end === null ? 0 : change(REVOKE_STEP, [atMs, start, end, beforeMs]) }
     })
+    revoked += step.count
+    onStep?.(step.count)
+    from = step.end
   }
   return revoked
 }

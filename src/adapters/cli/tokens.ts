@@ -1,4 +1,7 @@
+import { RevocationIncomplete } from '../../application/revoke-issued-before.ts'
 import type { Customer } from '../../domain/customer.ts'
+import { explain } from './explain.ts'
+import { Interrupted, interruptible } from './interruption.ts'
 import { type Io, write } from './io.ts'
 import type { Operations, Store } from './operations.ts'
 import { printable } from './printable.ts'
@@ -71,7 +74,9 @@ export function makeTokenCommands({ withStore }: Pick<Operations, 'withStore'>, 
       const revoked = await withStore(({ tokens, patience, nowMs }) => {
         const beforeMs = before(nowMs())
         if (beforeMs > nowMs()) throw new Refusal('--issued-before must be in the past.')
-        return tokens.revokeIssuedBefore(beforeMs, patience())
+        return interruptible((signal) => tokens.revokeIssuedBefore(beforeMs, patience, signal))
+      }).catch((error: unknown) => {
+        throw error instanceof RevocationIncomplete ? new Refusal(unfinished(error)) : error
       })
       await say(`Revoked ${count(revoked)} of all customers, on every instance.\n`)
     },
@@ -103,6 +108,11 @@ async function known(email: string, { customers, patience }: Store): Promise<Cus
   return customer
 }
 
+function unfinished({ revoked, cause }: RevocationIncomplete): string {
+  const reason = cause instanceof Interrupted ? 'interrupted.' : `then failed: ${explain(cause).join(' ')}`
+  return `Revoked ${count(revoked)}; ${reason} Run it again to finish.`
+}
+
 function count(tokens: number): string {
-  return tokens === 1 ? '1 token' : `${tokens} tokens`
+  return tokens === 1 ? '1 token' : `${tokens.toLocaleString('en')} tokens`
 }

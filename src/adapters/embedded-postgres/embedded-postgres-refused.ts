@@ -5,6 +5,9 @@ export class EmbeddedPostgresRefused extends Error {
   readonly forOperators = true
 }
 
+/** The server cannot listen where it has to. */
+export class AddressTaken extends EmbeddedPostgresRefused {}
+
 const REASONS: Record<string, string> = {
   EACCES: 'permission denied',
   EPERM: 'operation not permitted',

@@ -22,6 +22,8 @@ export interface EmbeddedPostgres {
   readonly created: boolean
   /** Sentences that the operator should read at the start. */
   readonly notes: readonly string[]
+  /** Rejects when a service's server died and could not come back at its `url`; never settles otherwise. */
+  readonly lost: Promise<never>
   /** Stops the server as far as the role demands; may be called again, and ends within 2.5 s. */
   close(): Promise<void>
 }
@@ -57,16 +59,15 @@ export async function openEmbeddedPostgres(
     const copyRoot = host.uid === 0 ? stateFolder(host, home) : folder.path
     const binaries = prepareBinaries(host, folder.account, copyRoot, note)
     const plan: ServerPlan = { host, folder, binaries, startedBy: options.role }
-    const reached = await reachServer(plan, undefined, new AbortController().signal)
+    const reached = await reachServer(plan, null, new AbortController().signal)
     const open =
       options.role === 'service'
         ? openForService(plan, reached, serviceLock, options.onEvent ?? (() => {}))
         : openForCommand(plan, reached)
     let closing: Promise<void> | undefined
     return {
-      get url() {
-        return open.url()
-      },
+      url: open.url,
+      lost: open.lost,
       dataDir,
       created: reached.created,
       notes,
@@ -82,7 +83,8 @@ export async function openEmbeddedPostgres(
 }
 
 interface Open {
-  url(): string
+  readonly url: string
+  readonly lost: Promise<never>
   close(): Promise<void>
 }
 
@@ -102,7 +104,8 @@ function openForService(
 ): Open {
   const supervision = supervise(plan, reached, onEvent)
   return {
-    url: () => urlOf(supervision.address()),
+    url: urlOf(reached.address),
+    lost: supervision.lost,
     async close() {
       const ended = supervision.end()
       // A restart that hangs on a frozen server ends only when that server does.
@@ -117,7 +120,8 @@ function openForService(
 
 function openForCommand({ folder }: ServerPlan, { address, session }: Reached): Open {
   return {
-    url: () => urlOf(address),
+    url: urlOf(address),
+    lost: new Promise<never>(() => {}),
     async close() {
       const lock = await waitForLock(folder.path, 'start', folder.password, 500)
       try {

@@ -5,7 +5,7 @@ import { findPostmaster, stopPostmaster } from './postmaster.ts'
 import { waitForLock } from './process-lock.ts'
 import { socketFolder } from './server-address.ts'
 import { openSession, type ServerAddress, type Session } from './session.ts'
-import { ensureServer, type ServerPlan } from './start-server.ts'
+import { ensureServer, type Place, type ServerPlan } from './start-server.ts'
 
 /** A server that answers, and the session that keeps it from being stopped by others. */
 export interface Reached {
@@ -19,11 +19,12 @@ const ANSWER_TIMEOUT_MS = 15_000
 
 /**
  * Makes the cluster, starts the server, opens a session: each only where it is not so already. One process
- * at a time does this for a folder; it may be called again after the server died.
+ * at a time does this for a folder; it may be called again after the server died, then with the only place where the
+ * new one may listen.
  */
 export async function reachServer(
   plan: ServerPlan,
-  preferredPort: number | undefined,
+  only: Place | null,
   signal: AbortSignal,
 ): Promise<Reached> {
   const { path, cluster, password } = plan.folder
@@ -36,7 +37,7 @@ export async function reachServer(
   const wasRunning = findPostmaster(cluster) !== undefined
   try {
     const created = await ensureCluster(plan.host, plan.folder, plan.binaries)
-    return { created, ...(await ensureSession(plan, preferredPort, signal)) }
+    return { created, ...(await ensureSession(plan, only, signal)) }
   } catch (error) {
     // Nobody would look after a server that was started for nothing.
     if (!wasRunning) await stopPostmaster(cluster)
@@ -47,11 +48,11 @@ export async function reachServer(
 }
 
 /** A server may go down between being found and being asked, so the two are tried together. */
-async function ensureSession(plan: ServerPlan, preferredPort: number | undefined, signal: AbortSignal) {
+async function ensureSession(plan: ServerPlan, only: Place | null, signal: AbortSignal) {
   const { path, cluster, password } = plan.folder
   const deadline = performance.now() + ANSWER_TIMEOUT_MS
   for (;;) {
-    const { port } = await ensureServer(plan, preferredPort, signal)
+    const { port } = await ensureServer(plan, only, signal)
     const host = port === undefined ? socketFolder(plan.host, cluster) : '127.0.0.1'
     const address = { host: host ?? cluster, port: port ?? 5432, password }
     try {

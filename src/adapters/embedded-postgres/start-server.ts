@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Binaries, cannotRun } from './binaries.ts'
 import type { DataFolder } from './data-folder.ts'
-import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
+import { AddressTaken, EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import type { Host } from './host.ts'
 import { findPostmaster, killOrphans, lastPort, type Postmaster, waitUntilGone } from './postmaster.ts'
 import { freePort, SOCKET_NAME, socketAnswers, socketFolder } from './server-address.ts'
@@ -18,15 +18,20 @@ export interface ServerPlan {
   readonly startedBy: 'service' | 'command'
 }
 
+/** Where a server listens: on a port of 127.0.0.1, or on a socket in its cluster's folder. */
+export interface Place {
+  readonly port: number | undefined
+}
+
 const START_TIMEOUT_MS = 60_000
 
 /**
- * The running server: the one that is there, waited for while it starts or stops, else a new one. Only the
- * holder of the folder's start lock may call this.
+ * The running server: the one that is there, waited for while it starts or stops, else a new one, which listens at the
+ * only place that it may, or wherever it can. Only the holder of the folder's start lock may call this.
  */
 export async function ensureServer(
   plan: ServerPlan,
-  preferredPort: number | undefined,
+  only: Place | null,
   signal: AbortSignal,
 ): Promise<Postmaster> {
   const deadline = performance.now() + START_TIMEOUT_MS
@@ -34,7 +39,7 @@ export async function ensureServer(
     const found = findPostmaster(plan.folder.cluster)
     if (found?.status === 'ready') return found
     if (found === undefined) {
-      await startServer(plan, preferredPort ?? lastPort(plan.folder.cluster), signal)
+      await startServer(plan, only, signal)
     } else if (found.status === 'stopping') {
       await waitUntilGone(plan.folder.cluster, found.pid, 250)
     }
@@ -45,7 +50,7 @@ export async function ensureServer(
   )
 }
 
-async function startServer(plan: ServerPlan, port: number | undefined, signal: AbortSignal): Promise<void> {
+async function startServer(plan: ServerPlan, only: Place | null, signal: AbortSignal): Promise<void> {
   const { cluster } = plan.folder
   await killOrphans(cluster)
   if (await socketAnswers(plan.host, cluster)) {
@@ -54,22 +59,29 @@ async function startServer(plan: ServerPlan, port: number | undefined, signal: A
         'container perhaps. Stop it, or set DATA_DIR to another folder.',
     )
   }
+  const before = lastPort(cluster)
   for (const name of ['postmaster.pid', SOCKET_NAME, `${SOCKET_NAME}.lock`]) {
     rmSync(join(cluster, name), { force: true })
   }
   signal.throwIfAborted()
-  const onSocket = socketFolder(plan.host, cluster) !== undefined
-  // A file system may hold no sockets, and a port may be taken: then another port will do.
-  const candidates = [onSocket ? undefined : (port ?? (await freePort())), await freePort()]
   let failure = ''
-  for (const candidate of candidates) {
-    failure = await launch(plan, candidate, signal)
+  for (const { port } of only === null ? await places(plan, before) : [only]) {
+    failure = await launch(plan, port, signal)
     if (failure === '') return
     if (!failure.includes('socket')) break
   }
-  throw new EmbeddedPostgresRefused(
-    `The embedded PostgreSQL in ${plan.folder.path} does not start: ${failure}. See ${plan.folder.log}.`,
-  )
+  const message = `The embedded PostgreSQL in ${plan.folder.path} does not start: ${failure}. See ${plan.folder.log}.`
+  throw failure.includes('socket') ? new AddressTaken(message) : new EmbeddedPostgresRefused(message)
+}
+
+/** A file system may hold no sockets, and a port may be taken: then another port will do. */
+async function places(
+  { host, folder }: ServerPlan,
+  portBefore: number | undefined,
+): Promise<readonly Place[]> {
+  const onSocket = socketFolder(host, folder.cluster) !== undefined
+  const first = onSocket ? undefined : (portBefore ?? (await freePort()))
+  return [{ port: first }, { port: await freePort() }]
 }
 
 /** Starts the server and waits until it is ready; answers why it was not, or an empty text. */

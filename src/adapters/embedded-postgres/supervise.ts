@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AddressTaken, EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import { findPostmaster } from './postmaster.ts'
 import { type Reached, reachServer } from './reach-server.ts'
-import type { ServerAddress, Session } from './session.ts'
+import { type Session, urlOf } from './session.ts'
 import type { ServerPlan } from './start-server.ts'
 
 /** Reports what happened to the server, for logs; no field is a secret. */
@@ -10,20 +11,30 @@ export type OnEvent = (event: string, fields: Record<string, unknown>) => void
 
 /** Keeps a server alive until it is ended. */
 export interface Supervision {
-  address(): ServerAddress
   session(): Session
+  /** Rejects when the server could not come back at its address, the only one that its clients know. */
+  readonly lost: Promise<never>
   /** Ends the watch; answers when no restart is under way any more. */
   end(): Promise<void>
 }
 
 const LOOK_EVERY_MS = 200
 const RETRY_AFTER_MS = 1_000
+/** Whoever took the port of a dead server may only pass by. */
+const ADDRESS_TAKEN_MS = 15_000
 
 /** Looks at the server five times a second, restarts it when it is dead, and renews the session when lost. */
 export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): Supervision {
   const ended = new AbortController()
-  let { address, session } = first
-  let port = tcpPort(address)
+  const { address } = first
+  const place = { port: address.host === '127.0.0.1' ? address.port : undefined }
+  let { session } = first
+  let lose = (_: Error) => {}
+  const lost = new Promise<never>((_, reject) => {
+    lose = reject
+  })
+  // Not every opener waits for it.
+  lost.catch(() => {})
 
   async function look(): Promise<void> {
     const alive = findPostmaster(plan.folder.cluster) !== undefined
@@ -32,40 +43,52 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
     const since = performance.now()
     if (!alive) onEvent('embedded_postgres.died', { dataDir: plan.folder.path })
     void session.end()
-    ;({ address, session } = await reachServer(plan, port, ended.signal))
-    const moved = tcpPort(address) !== port
-    port = tcpPort(address)
-    const fields = { dataDir: plan.folder.path, tookMs: Math.round(performance.now() - since), moved }
+    const reached = await reachServer(plan, place, ended.signal)
+    session = reached.session
+    // A command may have started it where it could.
+    if (urlOf(reached.address) !== urlOf(address)) {
+      await session.end()
+      throw new AddressTaken('The server listens at another address.')
+    }
+    const fields = { dataDir: plan.folder.path, tookMs: Math.round(performance.now() - since) }
     onEvent(alive ? 'embedded_postgres.reconnected' : 'embedded_postgres.restarted', fields)
   }
 
   async function watch(): Promise<void> {
     let pauseMs = LOOK_EVERY_MS
+    let takenSinceMs: number | null = null
     while (!ended.signal.aborted) {
       await sleep(pauseMs, undefined, { signal: ended.signal }).catch(() => {})
       if (ended.signal.aborted) return
       try {
         await look()
         pauseMs = LOOK_EVERY_MS
+        takenSinceMs = null
       } catch (error) {
         if (ended.signal.aborted) return
         onEvent('embedded_postgres.restart_failed', { reason: (error as Error).message })
         pauseMs = RETRY_AFTER_MS
+        if (!(error instanceof AddressTaken)) continue
+        takenSinceMs ??= performance.now()
+        if (performance.now() - takenSinceMs > ADDRESS_TAKEN_MS) return lose(addressLost())
       }
     }
   }
 
+  function addressLost(): Error {
+    const where = place.port === undefined ? 'its socket' : `port ${place.port}`
+    return new EmbeddedPostgresRefused(
+      `The embedded PostgreSQL in ${plan.folder.path} died, and ${where} is taken. Start the service again: it will use another port.`,
+    )
+  }
+
   const watching = watch()
   return {
-    address: () => address,
     session: () => session,
+    lost,
     async end() {
       ended.abort()
       await watching
     },
   }
-}
-
-function tcpPort({ host, port }: ServerAddress): number | undefined {
-  return host === '127.0.0.1' ? port : undefined
 }

@@ -73,8 +73,11 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
       )
     },
 
-    async revokeIssuedBefore(beforeMs, atMs) {
-      return revokeTokens(store, ({ createdAtMs }) => createdAtMs < beforeMs, atMs)
+    async revokeIssuedBefore(beforeMs, atMs, { onStep, signal }) {
+      if (signal?.aborted) throw signal.reason
+      const revoked = revokeTokens(store, ({ createdAtMs }) => createdAtMs < beforeMs, atMs)
+      onStep?.(revoked)
+      return revoked
     },
 
     async touch(uses) {

@@ -2,12 +2,13 @@ import type { ClientBase } from 'pg'
 import { Unavailable } from '../../domain/errors.ts'
 import { DatabaseRefused } from './database-refused.ts'
 import type { Result, Row, Session } from './session.ts'
-import { isReadOnly, isUnreplicated, judge } from './sql-state.ts'
+import { isDiskFull, isReadOnly, isUnreplicated, judge } from './sql-state.ts'
 
 /** What became of a session's connection, for whoever lent it. */
 export interface Health {
   isConnectionLost: boolean
   sawReadOnly: boolean
+  sawDiskFull: boolean
 }
 
 /** Makes a session of a connected client; `health` is kept up to date. */
@@ -48,6 +49,7 @@ export function sessionOn(client: ClientBase, prepared: boolean, health: Health)
       const { isBug, isConnectionLost } = judge(error)
       health.isConnectionLost ||= isConnectionLost
       health.sawReadOnly ||= isReadOnly(error)
+      health.sawDiskFull ||= isDiskFull(error)
       if (isBug) throw error
       throw new Unavailable({ cause: error })
     } finally {

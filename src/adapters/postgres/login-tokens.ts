@@ -2,6 +2,7 @@ import type { LoginTokens } from '../../application/ports/login-tokens.ts'
 import type { LoginToken, OwnedToken } from '../../domain/login-token.ts'
 import { gathered } from './gathered.ts'
 import type { DatabasePool } from './pool.ts'
+import { revokeIssuedBefore } from './revoke-issued-before.ts'
 import {
   bytesOf,
   CUSTOMER_COLUMNS,
@@ -12,7 +13,7 @@ import {
   loginTokenOf,
 } from './rows.ts'
 import type { Row } from './session.ts'
-import { listTokens, prune, revokeIssuedBefore, revokeOf, touch } from './upkeep.ts'
+import { listTokens, prune, revokeOf, touch } from './upkeep.ts'
 
 /** So many that the server's work on one statement overlaps with this process's on the next. */
 const MOST_DIGESTS = 32
@@ -112,8 +113,7 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
     revokeOf: (customerId, chosen, atMs, waitMs) =>
       pool.run(waitMs, (session) => revokeOf(session, customerId, chosen, atMs)),
 
-    revokeIssuedBefore: (beforeMs, atMs, waitMs) =>
-      revokeIssuedBefore((step) => pool.run(waitMs, step), beforeMs, atMs),
+    revokeIssuedBefore: (beforeMs, atMs, steps) => revokeIssuedBefore(pool, beforeMs, atMs, steps),
 
     touch: (uses, waitMs) => pool.run(waitMs, (session) => touch(session, uses)),
 

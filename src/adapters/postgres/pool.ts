@@ -9,7 +9,7 @@ import { judge } from './sql-state.ts'
 
 /** Something that an operator may want to read in the log. */
 export interface DatabaseEvent {
-  readonly kind: 'connection_lost' | 'standby_refused' | 'read_only'
+  readonly kind: 'connection_lost' | 'standby_refused' | 'read_only' | 'disk_full'
   readonly detail: string
 }
 
@@ -119,7 +119,7 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
         client.release()
         throw new Unavailable()
       }
-      const health: Health = { isConnectionLost: false, sawReadOnly: false }
+      const health: Health = { isConnectionLost: false, sawReadOnly: false, sawDiskFull: false }
       drop = () => client.release(true)
       try {
         const session = sessionOn(client, prepared, health)
@@ -127,6 +127,8 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
         return await work(session)
       } finally {
         if (health.sawReadOnly) beginNewEra()
+        if (health.sawDiskFull)
+          onEvent({ kind: 'disk_full', detail: 'The database has no room on its disk.' })
         if (!isOver) client.release(health.isConnectionLost)
       }
     }

@@ -8,7 +8,7 @@ export interface Verdict {
 
 const BUG_CLASSES = ['0A', '21', '22', '23', '25', '2D', '3B', '42']
 
-// Not a bug although its class says so: each heals, at the latest with the next connection.
+// Not a bug although its class says so: each heals, at the latest with the next connection or by an operator.
 const HEALING = new Map([
   ['22021', { dropped: false }], // a byte sequence that is not UTF-8
   ['25006', { dropped: true }], // read-only: the primary has moved
@@ -17,6 +17,11 @@ const HEALING = new Map([
   ['0A000', { dropped: true }],
   ['26000', { dropped: true }],
   ['42P05', { dropped: true }],
+  // A privilege was revoked; a table or a function is gone, or stands in a schema outside the search path, which a new
+  // connection reads anew.
+  ['42501', { dropped: false }],
+  ['42P01', { dropped: true }],
+  ['42883', { dropped: true }],
 ])
 
 /** The SQLSTATE that the server sent with an error, or null for an error of network or driver. */
@@ -40,6 +45,11 @@ export function judge(error: unknown): Verdict {
 /** Whether the server refused to write because it is, or has become, read-only. */
 export function isReadOnly(error: unknown): boolean {
   return sqlStateOf(error) === '25006'
+}
+
+/** Whether the server has no room on a disk: it reads, and refuses what needs more room. */
+export function isDiskFull(error: unknown): boolean {
+  return sqlStateOf(error) === '53100'
 }
 
 /**

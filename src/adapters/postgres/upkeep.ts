@@ -2,9 +2,6 @@ import type { LoginTokens, TokenChoice, TokenPage, TokenUse } from '../../applic
 import { dateOf, LISTED_TOKEN_COLUMNS, loginTokenOf } from './rows.ts'
 import type { Session } from './session.ts'
 
-/** So few that no step comes near what a statement may take. */
-const STEP = 1000
-
 /** The advisory lock of whoever prunes: one at a time in a database, whichever instance or command it is of. */
 export const PRUNE_LOCK = 7_501_293
 
@@ -38,20 +35,6 @@ const REVOKE_CHOSEN = {
     update login_tokens set revoked_at = $4
      where customer_id = $1 and ($2::text is null or name = $2) and ($3::uuid is null or id = $3)
        and revoked_at is null`,
-}
-
-// By the ids, whose order no update changes. What is stored meanwhile may be behind: whoever needs it walks again.
-const REVOKE_STEP = {
-  name: 'revoke_tokens_issued_before',
-  text: `
-    with step as materialized (
-      select id from login_tokens where $3::uuid is null or id > $3 order by id limit ${STEP}),
-    revoked as (
-      update login_tokens set revoked_at = $2
-       where id = any(array(select id from step)) and created_at < $1 and revoked_at is null
-      returning id)
-    select (select count(*) from revoked)::int as revoked,
-           (select id from step order by id desc limit 1) as last_id`,
 }
 
 const TOUCH = {
@@ -119,22 +102,6 @@ export function revokeOf(
     await session.query(LOCK_CUSTOMER, [customerId])
     return (await session.query(REVOKE_CHOSEN, [customerId, name ?? null, id ?? null, dateOf(atMs)])).count
   })
-}
-
-/** Revokes by age, walking through the whole table in steps that `inStep` lends a session for. */
-export async function revokeIssuedBefore(
-  inStep: <T>(work: (session: Session) => Promise<T>) => Promise<T>,
-  beforeMs: number,
-  atMs: number,
-): Promise<number> {
-  let revoked = 0
-  for (let lastId: unknown = null; ; ) {
-    const values = [dateOf(beforeMs), dateOf(atMs), lastId]
-    const [row] = (await inStep((session) => session.query(REVOKE_STEP, values))).rows
-    revoked += Number(row?.revoked ?? 0)
-    lastId = row?.last_id ?? null
-    if (lastId === null) return revoked
-  }
 }
 
 /** Writes last uses to the rows that nobody holds; answers the ids of the others. */

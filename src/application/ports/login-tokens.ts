@@ -1,5 +1,5 @@
 import type { Digest, LoginToken, OwnedToken } from '../../domain/login-token.ts'
-import type { Requester } from '../requester.ts'
+import type { Cancellation, Requester } from '../requester.ts'
 import type { Soon } from '../soon.ts'
 
 export interface LoginTokens {
@@ -26,10 +26,10 @@ export interface LoginTokens {
   /** Revokes those of a customer's tokens that are chosen; answers how many. */
   revokeOf(customerId: string, chosen: TokenChoice, atMs: number, waitMs: number): Promise<number>
   /**
-   * Revokes every customer's tokens that were made before a moment; answers how many. It goes in steps that wait for
-   * `waitMs` each: what the steps before a failure revoked stays revoked.
+   * Revokes every customer's tokens that were created before a moment; returns their number. It proceeds in steps: what
+   * the steps before a failure or a cancellation revoked stays revoked.
    */
-  revokeIssuedBefore(beforeMs: number, atMs: number, waitMs: number): Promise<number>
+  revokeIssuedBefore(beforeMs: number, atMs: number, steps: Steps): Promise<number>
   /**
    * Writes when tokens were last used, and never an earlier time over a later one. It waits for nobody who holds a
    * token's row: answers the ids whose rows were held, to be written another time.
@@ -40,6 +40,16 @@ export interface LoginTokens {
    * many, or null, having removed none, while another one prunes.
    */
   prune(endedBeforeMs: number, limit: number, waitMs: number): Promise<number | null>
+}
+
+/** How a change of many rows proceeds in steps, each of them committed by itself. */
+export interface Steps {
+  /** The deadline of each step, in milliseconds. */
+  readonly waitMs: number
+  /** Receives the number of rows that a step changed, once it has committed. */
+  readonly onStep?: (changed: number) => void
+  /** Once it aborts, no further step begins, and the call rejects with its reason. */
+  readonly signal?: Cancellation | null
 }
 
 /** Where a page ended, as the store that made the page understands it. */

@@ -378,7 +378,9 @@ export function loginTokensContract(name: string, create: CreateStores): void {
         kept.push(await namedToken(stores, customer, { createdAtMs: 1_700_000_000_002 }))
       }
       const { loginTokens } = stores
-      const calls = [1, 2, 3].map(() => loginTokens.revokeIssuedBefore(1_700_000_000_002, 2e12, WAIT_MS))
+      const calls = [1, 2, 3].map(() =>
+        loginTokens.revokeIssuedBefore(1_700_000_000_002, 2e12, { waitMs: WAIT_MS }),
+      )
       const counts = await Promise.all(calls)
       assert.equal(
         counts.reduce((sum, count) => sum + count),
@@ -392,6 +394,29 @@ export function loginTokensContract(name: string, create: CreateStores): void {
         [null, 2e12, 2e12],
       )
     })
+
+    sentence(
+      'a revocation by age reports its steps, and begins none once it is cancelled',
+      async (stores) => {
+        const customer = await storedCustomer(stores)
+        for (let count = 0; count < 3; count += 1) await namedToken(stores, customer, { createdAtMs: 1 })
+        const { loginTokens } = stores
+        const steps: number[] = []
+        const onStep = (revoked: number) => void steps.push(revoked)
+        const cancelled = AbortSignal.abort(new Error('cancelled'))
+        await assert.rejects(
+          loginTokens.revokeIssuedBefore(2, 3, { waitMs: WAIT_MS, onStep, signal: cancelled }),
+          /^Error: cancelled$/,
+        )
+        assert.deepEqual(steps, [])
+        assert.equal((await unrevoked(stores, customer.id)).length, 3)
+        assert.equal(await loginTokens.revokeIssuedBefore(2, 3, { waitMs: WAIT_MS, onStep, signal: null }), 3)
+        assert.equal(
+          steps.reduce((sum, count) => sum + count, 0),
+          3,
+        )
+      },
+    )
 
     sentence('a last use goes forward only, and is told by lists alone', async (stores) => {
       const customer = await storedCustomer(stores)

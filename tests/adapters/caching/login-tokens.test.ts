@@ -402,7 +402,7 @@ describe('A change', () => {
     ['replace', replace, OF_CUSTOMER],
     ['revoke', revoke, OF_DIGEST],
     ['revokeOf', () => tokens.revokeOf('c1', {}, 1, WAIT), OF_CUSTOMER],
-    ['revokeIssuedBefore', () => tokens.revokeIssuedBefore(1, 1, WAIT), EVERYTHING],
+    ['revokeIssuedBefore', () => tokens.revokeIssuedBefore(1, 1, { waitMs: WAIT }), EVERYTHING],
   ] as const) {
     it(`is committed, then announced, then acknowledged: ${name}`, async () => {
       const steps: string[] = []

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { escapeLiteral } from 'pg'
 import { postgresCustomers } from '../../../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens.ts'
 import type { DatabasePool } from '../../../src/adapters/postgres/pool.ts'
@@ -10,11 +11,18 @@ import { openPostgresStores, type PostgresStores } from '../../support/postgres-
 /** What each statement reads by: the names of indexes, or `Seq Scan of …` for a table that is read whole. */
 type Reads = Map<string, readonly string[]>
 
+/** How many rows each statement read by its ranges and then skipped, at each of its executions. */
+type Skipped = Map<string, number[]>
+
+/** The statements that read a table page by page. */
+const PAGED = /^list_(customers|tokens)$|_tokens_issued_before$/
+
 /** The part of a plan that is looked at. */
 interface PlanNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
   readonly 'Index Name'?: string
+  readonly 'Rows Removed by Filter'?: number
   readonly Plans?: readonly PlanNode[]
 }
 
@@ -52,7 +60,7 @@ describe('the plans on tables that have grown', () => {
     await loginTokens.list({ after: null, limit: 500 }, WAIT_MS)
     await loginTokens.touch([{ id: token.id, atMs: Date.now() }], WAIT_MS)
     await loginTokens.revokeOf(customer.id, { name: 'bot' }, Date.now(), WAIT_MS)
-    await loginTokens.revokeIssuedBefore(0, Date.now(), WAIT_MS)
+    await loginTokens.revokeIssuedBefore(0, Date.now(), { waitMs: WAIT_MS })
     await loginTokens.prune(0, 1000, WAIT_MS)
     await loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
     await customers.findByEmail(customer.email, WAIT_MS)
@@ -72,7 +80,8 @@ describe('the plans on tables that have grown', () => {
       touch_tokens: ['login_tokens_pkey', 'login_tokens_pkey', 'login_tokens_pkey'],
       lock_customer_of_tokens: ['customers_pkey'],
       revoke_chosen_tokens: ['login_tokens_customer_id_idx'],
-      revoke_tokens_issued_before: ['login_tokens_pkey', 'login_tokens_pkey'],
+      revoke_1000_tokens_issued_before: ['login_tokens_pkey', 'login_tokens_pkey'],
+      forget_everything: [],
       try_prune_lock: [],
       lock_ended_tokens: ['login_tokens_ended_at_idx'],
       delete_tokens: ['login_tokens_pkey'],
@@ -84,6 +93,32 @@ describe('the plans on tables that have grown', () => {
       enable_customer: ['customers_pkey'],
       delete_customer: ['customers_pkey'],
     })
+  })
+
+  it('page through customers and tokens by index ranges that skip no row of the pages before', async () => {
+    const { pool, skipped } = explaining(stores.pool)
+    const customers = postgresCustomers(pool)
+    for (let afterEmail: string | null = null, page = []; ; afterEmail = page.at(-1)?.email ?? null) {
+      page = [...(await customers.list({ afterEmail, limit: 500 }, WAIT_MS))]
+      if (page.length < 500) break
+    }
+    const loginTokens = postgresLoginTokens(pool)
+    for (let after: string | null = null; ; ) {
+      const { end } = await loginTokens.list({ after, limit: 500 }, WAIT_MS)
+      if (end === null) break
+      after = end
+    }
+    await loginTokens.revokeIssuedBefore(0, Date.now(), { waitMs: WAIT_MS })
+    for (const [statement, most] of Object.entries({
+      list_customers: 0,
+      // The tokens of the customer in whose midst the page begins.
+      list_tokens: 5,
+      // What the step itself has read and found to be revoked.
+      revoke_1000_tokens_issued_before: 1000,
+    })) {
+      const counts = skipped.get(statement) ?? []
+      assert.ok(counts.length > 6 && Math.max(...counts) <= most, `${statement}: ${counts}`)
+    }
   })
 
   it('tell of a statement that has no index, and of one whose index is gone', async () => {
@@ -99,10 +134,16 @@ describe('the plans on tables that have grown', () => {
 })
 
 /** The pool, with each statement explained after it has run, as the connection keeps it prepared. */
-function explaining(pool: DatabasePool): { readonly pool: DatabasePool; readonly reads: Reads } {
+function explaining(pool: DatabasePool): {
+  readonly pool: DatabasePool
+  readonly reads: Reads
+  readonly skipped: Skipped
+} {
   const reads: Reads = new Map()
+  const skipped: Skipped = new Map()
   return {
     reads,
+    skipped,
     pool: {
       ...pool,
       run: (waitMs, work) =>
@@ -112,6 +153,10 @@ function explaining(pool: DatabasePool): { readonly pool: DatabasePool; readonly
             async query(statement, values) {
               const result = await session.query(statement, values)
               reads.set(statement.name, readsOf(await planOf(session, statement, values.length)).toSorted())
+              if (PAGED.test(statement.name)) {
+                const plan = await executedPlanOf(session, statement, values)
+                skipped.set(statement.name, [...(skipped.get(statement.name) ?? []), skippedBy(plan)])
+              }
               return result
             },
           }),
@@ -122,12 +167,35 @@ function explaining(pool: DatabasePool): { readonly pool: DatabasePool; readonly
 
 async function planOf(session: Session, { name }: Statement, parameters: number): Promise<PlanNode> {
   // A plan that is made for its values finds out that none equals null, and reads nothing: only a generic one reads.
-  const values = Array(parameters).fill('null').join(', ')
-  const explain = { name: `explain_${name}`, text: `explain (format json) execute ${name} (${values})` }
-  const [row] = (await session.query(explain, [])).rows
-  const [explained] = (row?.['QUERY PLAN'] ?? []) as readonly { readonly Plan: PlanNode }[]
-  assert.ok(explained, `${name} has no plan`)
-  return explained.Plan
+  const values = parameters === 0 ? '' : `(${Array(parameters).fill('null').join(', ')})`
+  return explained(session, `explain_${name}`, `explain (format json) execute ${name} ${values}`)
+}
+
+let executions = 0
+
+/** The plan with what it read when it ran once more, for its values. */
+function executedPlanOf(
+  session: Session,
+  { name }: Statement,
+  values: readonly unknown[],
+): Promise<PlanNode> {
+  const literals = values.map((value) =>
+    escapeLiteral(value instanceof Date ? value.toISOString() : String(value)),
+  )
+  const text = `explain (analyze, format json) execute ${name} (${literals.join(', ')})`
+  executions += 1
+  return explained(session, `analyze_${executions}`, text)
+}
+
+async function explained(session: Session, name: string, text: string): Promise<PlanNode> {
+  const [row] = (await session.query({ name, text }, [])).rows
+  const [plan] = (row?.['QUERY PLAN'] ?? []) as readonly { readonly Plan: PlanNode }[]
+  assert.ok(plan, `${name} has no plan`)
+  return plan.Plan
+}
+
+function skippedBy({ 'Rows Removed by Filter': removed = 0, Plans: below = [] }: PlanNode): number {
+  return below.reduce((sum, node) => sum + skippedBy(node), removed)
 }
 
 function readsOf(node: PlanNode): readonly string[] {

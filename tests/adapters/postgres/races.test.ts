@@ -153,7 +153,7 @@ describe('on PostgreSQL', () => {
          from generate_series(1, 5000) as n`,
       [customer.id],
     )
-    assert.equal(await stores.loginTokens.revokeIssuedBefore(2000, Date.now(), WAIT_MS), 2000)
+    assert.equal(await stores.loginTokens.revokeIssuedBefore(2000, Date.now(), { waitMs: WAIT_MS }), 2000)
     const [row] = await stores.database.sql<{ left: number; early: number }>(
       `select count(*)::int as left, (count(*) filter (where created_at < to_timestamp(2)))::int as early
          from login_tokens where customer_id = $1 and revoked_at is null`,

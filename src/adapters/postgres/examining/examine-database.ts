@@ -2,10 +2,13 @@ import { type Facts, type Finding, fault, fine } from '../../../application/find
 import { withDirectClient } from '../direct-client.ts'
 import { type MigrationSet, pendingMigrations } from '../migrations.ts'
 import { serverFaults } from '../server-faults.ts'
+import { sqlStateOf } from '../sql-state.ts'
 import { isTransactionPooler } from '../transaction-pooler.ts'
 import { clockSkew } from './clock-skew.ts'
+import { connectionLimits } from './connections.ts'
 import { hearsNotifications } from './link.ts'
 import { keepsPreparedStatements } from './prepared-statements.ts'
+import { serviceConditions } from './service-conditions.ts'
 import { storedHashes } from './stored-hashes.ts'
 
 /** What of the settings a database has to go together with. */
@@ -23,6 +26,7 @@ export interface DatabaseSettings {
 }
 
 const QUERY_MS = 10_000
+const TOO_MANY_CONNECTIONS = '53300'
 /** What the lives of tokens and the windows of limits, which are seconds and more, do not notice. */
 const SKEW_MS = 1000
 
@@ -43,9 +47,15 @@ export async function examineDatabase(settings: DatabaseSettings): Promise<reado
     await attempt('database.migrations', () => migrations(settings)),
     await attempt('database.link', () => link(url, directUrl, isPooled)),
     await attempt('database.clock', () => clock(directUrl)),
-    await attempt('database.connections', () => connections(directUrl, settings.connections)),
+    await attempt('database.connections', () => connectionLimits(url, settings.connections, QUERY_MS)),
     await attempt('database.passwords', () => passwords(directUrl, settings.bcryptCost)),
   ]
+  const pending = findings.find(({ name }) => name === 'database.migrations')?.facts?.pending ?? []
+  // What a migration will create is not missing.
+  if (Array.isArray(pending) && pending.length === 0) {
+    const conditions = serviceConditions(url, QUERY_MS)
+    findings.push(...(await conditions.catch((error: unknown) => [failed('database.schema', error)])))
+  }
   if (isPooled && prepared)
     findings.push(await attempt('database.prepared', () => preparedThroughPooler(url)))
   return [...reached, ...findings]
@@ -55,14 +65,17 @@ async function attempt(name: string, check: () => Promise<Finding>): Promise<Fin
   try {
     return await check()
   } catch (error) {
-    const { message } = error as Error
-    return fault(
-      name,
-      'failure',
-      message.replace(/\s*\n\s*/g, ' '),
-      'Check DATABASE_URL, and the server itself.',
-    )
+    return failed(name, error)
   }
+}
+
+function failed(name: string, error: unknown): Finding {
+  const { message, cause } = error as Error
+  const hint =
+    sqlStateOf(cause) === TOO_MANY_CONNECTIONS
+      ? 'Lower DATABASE_POOL_MAX or WORKERS, or raise the connection limit of the role, the database or the server.'
+      : 'Check DATABASE_URL, and the server itself.'
+  return fault(name, 'failure', message.replace(/\s*\n\s*/g, ' '), hint)
 }
 
 async function reach(name: string, url: string): Promise<Finding> {
@@ -154,30 +167,6 @@ async function clock(url: string): Promise<Finding> {
     'warning',
     message,
     'Let both be set by NTP: tokens expire by the clock of each instance.',
-    facts,
-  )
-}
-
-async function connections(url: string, needed: number): Promise<Finding> {
-  const { most } = await withDirectClient(
-    url,
-    async (client) =>
-      (
-        await client.query(
-          "select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most",
-        )
-      ).rows[0],
-    QUERY_MS,
-  )
-  const instances = Math.floor(most / needed)
-  const facts = { needed, most, instances }
-  const message = `An instance takes up to ${needed} connections, the server ${most}: enough for ${instances}.`
-  if (instances > 0) return fine('database.connections', message, facts)
-  return fault(
-    'database.connections',
-    'warning',
-    message,
-    'Lower DATABASE_POOL_MAX or WORKERS, or raise max_connections.',
     facts,
   )
 }

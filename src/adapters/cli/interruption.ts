@@ -1,0 +1,27 @@
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** The reason with which interrupted work rejects. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+}
+
+/**
+ * Runs work that can stop between two of its steps. The first signal that would end the process aborts the work, which
+ * then rejects with `Interrupted`; a second one ends the process at once.
+ */
+export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const interruption = new AbortController()
+  function interrupt(): void {
+    stopListening()
+    interruption.abort(new Interrupted())
+  }
+  function stopListening(): void {
+    for (const name of SIGNALS) process.off(name, interrupt)
+  }
+  for (const name of SIGNALS) process.on(name, interrupt)
+  try {
+    return await work(interruption.signal)
+  } finally {
+    stopListening()
+  }
+}
