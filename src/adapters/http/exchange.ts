@@ -12,6 +12,18 @@ export interface ExchangeSpan {
   end(ended: Pick<Exchange, 'route' | 'status'>): void
 }
 
+/** What is told of an exchange that is over. */
+export interface Ended {
+  /** Null where no request could be read. */
+  readonly method: string | null
+  /** The route's template; null where none was matched. */
+  readonly route: string | null
+  /** Null where nobody was answered. */
+  readonly status: number | null
+  /** By the monotonic clock; null where no request could be read. */
+  readonly beganMs: number | null
+}
+
 /** One request with its answer, as the steps hand it on. */
 export class Exchange implements Answered, Requester {
   readonly request: IncomingMessage
