@@ -47,6 +47,8 @@ export class Exchange implements Answered, Requester {
   malformedToken = false
   /** What the parser found wrong with the body, which may be before anybody reads it. */
   bodyFailure: HttpError | null = null
+  /** Whether the body arrived after the head, so that what was checked before may have changed. */
+  bodyWasLate = false
   span: ExchangeSpan | null = null
   private cancelled: Error | null = null
   /** Made for those who ask: it costs more than all other steps of a request together. */
