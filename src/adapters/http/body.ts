@@ -69,6 +69,10 @@ function read(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> 
     exchange.awaitsContinue = false
     response.writeContinue()
   }
+  // Not before the end of this turn: node reports a request before it has parsed what arrived together with its head.
+  const late = setImmediate(() => {
+    exchange.bodyWasLate = true
+  })
   return new Promise((resolve, reject) => {
     let bytes = 0
     exchange.rejectBody = fail
@@ -96,6 +100,7 @@ function read(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> 
       reject(error)
     }
     function stop(): void {
+      clearImmediate(late)
       exchange.rejectBody = null
       request.off('data', onData).off('end', onEnd).off('close', onGone)
     }

@@ -1,19 +1,14 @@
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../application/ports/access-log.ts'
-import { rawFailure } from './answer.ts'
-import { type HttpError, RequestTimeout, STATUS_OF } from './errors.ts'
-import { CLIENT_GONE, type Exchange, requestIdOf } from './exchange.ts'
+import { type HttpError, RequestTimeout } from './errors.ts'
+import { CLIENT_GONE, type Ended, type Exchange } from './exchange.ts'
 import { failureOfParser } from './gate.ts'
+import { type Pipeline, PipelineScheduler } from './pipelining.ts'
+import { refuse } from './refuse.ts'
 
-const CLOSING_MS = 1000
-const UNREAD = { traceId: null, method: null, route: null, beganMs: null, malformedToken: false }
-
-interface Connection {
-  /** Exchanges whose answers are not all on the wire, in the order of their requests. */
+interface Connection extends Pipeline {
   readonly open: Set<Exchange>
-  /** The exchange that began last, whatever became of it. */
   last: Exchange | null
-  /** Nothing that comes after is read as a request: its framing cannot be trusted, or it was told to close. */
   condemned: boolean
   /** The socket goes with the last answer, whatever that answer says. */
   ends: boolean
@@ -21,52 +16,72 @@ interface Connection {
   failure: HttpError | null
 }
 
-/** What is told of an exchange that is over. */
-export interface Ended {
-  /** Null where no request could be read. */
-  readonly method: string | null
-  /** The route's template; null where none was matched. */
-  readonly route: string | null
-  /** Null where nobody was answered. */
-  readonly status: number | null
-  /** By the monotonic clock; null where no request could be read. */
-  readonly beganMs: number | null
-}
-
 /** Keeps, for each socket, which exchanges are open and whether another may begin. */
 export interface Connections {
-  /** Takes the exchange in; false when its connection is already condemned and it must be left alone. */
-  begin(exchange: Exchange): boolean
+  /** Registers a new connection. */
+  add(socket: Socket): void
+  /** Dispatches the exchange in its turn, or never when its connection is already condemned. */
+  begin(exchange: Exchange): void
   /** Obeys an error of node's parser or clock (`clientError`), or a CONNECT. */
   failed(socket: Socket, error: { readonly code?: string | undefined }): void
   /** Lets the exchanges that are open end, and none follow them. */
   closeBehindOpen(): void
-  /** Every exchange without its whole answer. */
+  /** Every exchange without its whole response, those that wait for their turn included. */
   readonly open: ReadonlySet<Exchange>
   /** Calls back once none is open; at once where none is. */
   whenIdle(idle: () => void): void
 }
 
-export function makeConnections(accessLog: AccessLog, onEnded: (ended: Ended) => void): Connections {
+export function makeConnections(
+  accessLog: AccessLog,
+  onEnded: (ended: Ended) => void,
+  dispatch: (exchange: Exchange) => void,
+): Connections {
   const connections = new WeakMap<Socket, Connection>()
   const open = new Set<Exchange>()
+  const pipelines = new PipelineScheduler(dispatch, (pipeline) => condemn(pipeline as Connection))
   let whenIdle: (() => void) | null = null
 
   return {
     open,
 
+    add(socket) {
+      const connection: Connection = {
+        socket,
+        open: new Set(),
+        waiting: [],
+        isScheduled: false,
+        last: null,
+        condemned: false,
+        ends: false,
+        failure: null,
+      }
+      // For CONNECT node takes its own away, and an error without a listener ends the process.
+      socket.on('error', () => {})
+      // Responses that wait for an earlier one hear nothing of it when the connection goes.
+      socket.once('close', () => {
+        connection.waiting = []
+        for (const exchange of connection.open) end(exchange, connection)
+      })
+      connections.set(socket, connection)
+      pipelines.add(connection)
+    },
+
     begin(exchange) {
       const { socket } = exchange.request
       const connection = of(socket)
-      // An answer that closes is the last one, and may still be on its way.
-      for (const earlier of connection.open) if (earlier.closes) connection.condemned = true
-      if (connection.condemned) return false
+      if (connection.condemned) {
+        // Whatever else arrives stays unread: node would keep a request of it in memory until the connection ends.
+        pipelines.takeOver(connection)
+        return
+      }
       if (!exchange.response.shouldKeepAlive) connection.condemned = true
       connection.open.add(exchange)
       connection.last = exchange
       open.add(exchange)
       exchange.response.on('close', () => end(exchange, connection))
-      return true
+      if (connection.open.size === 1) dispatch(exchange)
+      else pipelines.enqueue(connection, exchange)
     },
 
     failed(socket, { code }) {
@@ -77,6 +92,8 @@ export function makeConnections(accessLog: AccessLog, onEnded: (ended: Ended) =>
         socket.destroy()
         return
       }
+      // Its bytes have arrived and wait for their turn.
+      if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection.isScheduled && socket.readableLength > 0) return
       connection.condemned = true
       const failure = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? new RequestTimeout() : failureOfParser(code)
       const { last } = connection
@@ -105,25 +122,7 @@ export function makeConnections(accessLog: AccessLog, onEnded: (ended: Ended) =>
   }
 
   function of(socket: Socket): Connection {
-    let connection = connections.get(socket)
-    if (connection === undefined) {
-      const opened: Connection = {
-        open: new Set(),
-        last: null,
-        condemned: false,
-        ends: false,
-        failure: null,
-      }
-      // For CONNECT node takes its own away, and an error without a listener ends the process.
-      socket.on('error', () => {})
-      // Answers that wait for an earlier one hear nothing of it when the connection goes.
-      socket.once('close', () => {
-        for (const exchange of opened.open) end(exchange, opened)
-      })
-      connections.set(socket, opened)
-      connection = opened
-    }
-    return connection
+    return connections.get(socket) as Connection
   }
 
   function end(exchange: Exchange, connection: Connection): void {
@@ -133,8 +132,20 @@ export function makeConnections(accessLog: AccessLog, onEnded: (ended: Ended) =>
     connection.open.delete(exchange)
     exchange.span?.end(exchange)
     onEnded(exchange)
+    if (exchange.closes) condemn(connection)
+    if (connection.isScheduled) pipelines.schedule(connection)
     settle(exchange.request.socket, connection)
     if (open.size === 0) whenIdle?.()
+  }
+
+  /** Forgets the requests that wait behind a response that closes the connection. */
+  function condemn(connection: Connection): void {
+    connection.condemned = true
+    for (const exchange of connection.waiting) {
+      open.delete(exchange)
+      connection.open.delete(exchange)
+    }
+    connection.waiting = []
   }
 
   /** Writes the parser's failure once nothing is due before it. */
@@ -142,14 +153,6 @@ export function makeConnections(accessLog: AccessLog, onEnded: (ended: Ended) =>
     if (connection.open.size > 0 || !socket.writable) return
     if (connection.ends) socket.destroySoon()
     if (connection.failure === null) return
-    const requestId = requestIdOf(undefined)
-    socket.end(rawFailure(connection.failure, requestId))
-    const status = STATUS_OF[connection.failure.reason]
-    accessLog.answered({ ...UNREAD, requestId }, status)
-    onEnded({ ...UNREAD, status })
-    // Half-closed first, so that what the client still sends does not reset the answer away.
-    const timer = setTimeout(() => socket.destroy(), CLOSING_MS)
-    socket.once('close', () => clearTimeout(timer))
-    socket.resume()
+    refuse(socket, connection.failure, accessLog, onEnded)
   }
 }

@@ -60,12 +60,22 @@ export function makeDispatch(
     const patience = latchkey.patience()
     return whenThere(admitted(route, exchange, patience), (caller) =>
       whenThere(inputOf(route, exchange, params), (input) => {
-        // Who was told to come again must not find done what came too late.
-        if (exchange.answered) return
-        const context = new Context(caller, input, exchange, patience, log)
-        return whenThere(route.handle(context as never), (fields) => sendAnswer(exchange, route, fields))
+        // A token may have been revoked while its client took its time to send the body.
+        const fresh = exchange.bodyWasLate ? admitted(route, exchange, patience) : caller
+        return whenThere(fresh, (caller) => {
+          // Who was told to come again must not find done what came too late.
+          if (exchange.answered) return
+          const context = new Context(caller, input, exchange, patience, log)
+          return whenThere(route.handle(context as never), (fields) =>
+            sendAnswer(exchange, route, fields, admittedAgain),
+          )
+        })
       }),
     )
+  }
+
+  function admittedAgain(route: Route, exchange: Exchange): Soon<AnyCaller> {
+    return admitted(route, exchange, latchkey.patience())
   }
 
   function admitted(route: Route, exchange: Exchange, patience: Patience): Soon<AnyCaller> {

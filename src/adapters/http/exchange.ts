@@ -12,6 +12,18 @@ export interface ExchangeSpan {
   end(ended: Pick<Exchange, 'route' | 'status'>): void
 }
 
+/** What is told of an exchange that is over. */
+export interface Ended {
+  /** Null where no request could be read. */
+  readonly method: string | null
+  /** The route's template; null where none was matched. */
+  readonly route: string | null
+  /** Null where nobody was answered. */
+  readonly status: number | null
+  /** By the monotonic clock; null where no request could be read. */
+  readonly beganMs: number | null
+}
+
 /** One request with its answer, as the steps hand it on. */
 export class Exchange implements Answered, Requester {
   readonly request: IncomingMessage
@@ -35,6 +47,8 @@ export class Exchange implements Answered, Requester {
   malformedToken = false
   /** What the parser found wrong with the body, which may be before anybody reads it. */
   bodyFailure: HttpError | null = null
+  /** Whether the body arrived after the head, so that what was checked before may have changed. */
+  bodyWasLate = false
   span: ExchangeSpan | null = null
   private cancelled: Error | null = null
   /** Made for those who ask: it costs more than all other steps of a request together. */

@@ -11,30 +11,40 @@ import { StreamedList } from './streamed-list.ts'
 
 /** So much of a list is written at once. */
 const CHUNK_CHARACTERS = 16 * 1024
+/** Age at which the authentication of a client that is being sent a list is repeated, before the next bytes. */
+const MAX_AUTHENTICATION_AGE_MS = 100
+
+/** Authenticates the caller of a route; rejects with what a request without a valid token is refused with. */
+type Authenticate = (route: Route, exchange: Exchange) => Soon<unknown>
 
 /** Answers a success with what a handler answered, without what its route does not declare. */
 export function sendAnswer(
   exchange: Exchange,
-  { status, returns }: Pick<Route, 'status' | 'returns'>,
+  route: Route,
   answer: AnswerFields | AnswerText | AnswerFile | StreamedList | undefined,
+  authenticate: Authenticate,
 ): Soon<void> {
   if (answer instanceof AnswerFile) return sendFile(exchange, answer)
-  if (answer instanceof StreamedList) return sendList(exchange, status, answer, returns)
+  if (answer instanceof StreamedList) return sendList(exchange, route, answer, authenticate)
+  const { status, returns } = route
   const declared = returns === null || answer instanceof AnswerText ? answer : conforming(returns, answer)
   return sendSuccess(exchange, status, declared)
 }
 
 async function sendList(
   exchange: Exchange,
-  status: number,
+  route: Route,
   { field, items, fields }: StreamedList,
-  returns: Route['returns'],
+  authenticate: Authenticate,
 ): Promise<void> {
+  const { status, returns } = route
+  let authenticatedMs = exchange.beganMs
   const declared = returns === null ? fields : conforming(restOf(returns, field), fields)
   const texts = textsOf(items, returns === null ? null : itemOf(returns, field))
   try {
     // What fails before anything was sent is answered like any other failure.
     let next = await texts.next()
+    await stayAuthenticated()
     if (exchange.answered) return
     const { request, response } = exchange
     writeHead(exchange, status, [...CONTENT_TYPE, ...COMMON, 'X-Request-Id', exchange.requestId])
@@ -46,9 +56,11 @@ async function sendList(
       exchange.signal.throwIfAborted()
       text += comma + next.value
       if (text.length < CHUNK_CHARACTERS) continue
+      await stayAuthenticated()
       if (!response.write(text)) await once(response, 'drain', { signal: exchange.signal })
       text = ''
     }
+    await stayAuthenticated()
     exchange.streams = false
     response.end(`${text}]}`)
   } catch (error) {
@@ -57,6 +69,13 @@ async function sendList(
     throw exchange.signal.aborted ? exchange.signal.reason : error
   } finally {
     await texts.return()
+  }
+
+  async function stayAuthenticated(): Promise<void> {
+    const nowMs = performance.now()
+    if (nowMs - authenticatedMs < MAX_AUTHENTICATION_AGE_MS) return
+    await authenticate(route, exchange)
+    authenticatedMs = nowMs
   }
 }
 

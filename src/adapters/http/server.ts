@@ -6,11 +6,11 @@ import type { AccessLog } from '../../application/ports/access-log.ts'
 import type { Log } from '../../application/ports/log.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import { sendFailure } from './answer.ts'
-import { type Ended, makeConnections } from './connections.ts'
+import { makeConnections } from './connections.ts'
 import { makeCors } from './cors.ts'
 import type { Route } from './declared-route.ts'
 import { makeDispatch } from './dispatch.ts'
-import { Exchange, type ExchangeSpan } from './exchange.ts'
+import { type Ended, Exchange, type ExchangeSpan } from './exchange.ts'
 import { makeRouter } from './router.ts'
 
 const MAX_HEADER_BYTES = 16 * 1024
@@ -75,7 +75,7 @@ export async function startServer(
     logErrorMessages: settings.logErrorMessages,
     onError,
   })
-  const connections = makeConnections(accessLog, onEnded)
+  const connections = makeConnections(accessLog, onEnded, tracing === null ? dispatch : traced)
   const cors = makeCors(settings.corsOrigins)
   let draining = false
 
@@ -90,6 +90,7 @@ export async function startServer(
     insecureHTTPParser: false,
   })
   server.maxHeadersCount = 0
+  server.on('connection', (socket) => connections.add(socket))
   server.on('request', (request, response) => serve(request, response, false))
   server.on('checkContinue', (request, response) => serve(request, response, true))
   // A client with an expectation that fails may leave its body unsent, so what follows cannot be trusted.
@@ -117,14 +118,14 @@ export async function startServer(
       trustedProxies,
     })
     exchange.closes = draining
-    if (!connections.begin(exchange)) return
-    if (tracing === null) dispatch(exchange)
-    else {
-      tracing.serve(request, (span) => {
-        exchange.span = span
-        dispatch(exchange)
-      })
-    }
+    connections.begin(exchange)
+  }
+
+  function traced(exchange: Exchange): void {
+    tracing?.serve(exchange.request, (span) => {
+      exchange.span = span
+      dispatch(exchange)
+    })
   }
 
   async function drain({ delayMs, deadlineMs }: { delayMs: number; deadlineMs: number }): Promise<void> {

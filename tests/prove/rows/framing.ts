@@ -85,16 +85,10 @@ export const framingRows: readonly Row[] = [
     sizes: { ci: 1000, release: 10_000 },
     mutants: [
       {
-        name: 'requests behind a refused one are served',
+        name: 'requests behind one that closes are served',
         file: CONNECTIONS,
-        find: 'if (connection.condemned) return false',
-        replace: '',
-      },
-      {
-        name: 'an answer that closes does not end what is pipelined',
-        file: CONNECTIONS,
-        find: 'if (earlier.closes) connection.condemned = true',
-        replace: ';',
+        find: 'for (const exchange of connection.waiting) {\n',
+        replace: 'for (const exchange of connection.waiting) {\n      dispatch(exchange)\n',
       },
       {
         name: 'a parser error is answered before what was due',

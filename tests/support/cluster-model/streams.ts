@@ -21,7 +21,7 @@ export interface Speaker extends Stream {
   readonly results: Stream
 }
 
-export function openStream(): Stream {
+function openStream(): Stream {
   return { isOpen: true, thawsMs: 0, lastMs: 0, waiting: [] }
 }
 
