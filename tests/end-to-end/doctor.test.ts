@@ -99,6 +99,7 @@ describe('doctor', { skip: postgresAlone }, () => {
       'database.schema': 'ok',
       'database.grants': 'ok',
       'database.indexes': 'ok',
+      'database.triggers': 'ok',
     })
     const setting = (name: string) => settings.find((one) => one.name === name)
     const source = 'environment'

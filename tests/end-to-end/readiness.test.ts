@@ -39,6 +39,7 @@ describe('/readyz', () => {
         schema: 'ok',
         grants: 'ok',
         indexes: 'ok',
+        triggers: 'ok',
         invalidations: 'ok',
         draining: 'no',
       },

@@ -116,6 +116,13 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
       fails: false,
     },
     {
+      fault: 'a trigger that does not always fire',
+      check: 'triggers',
+      breaks: () => 'alter table login_tokens enable trigger announce_update',
+      heals: () => 'alter table login_tokens enable always trigger announce_update',
+      fails: false,
+    },
+    {
       fault: 'an invalid unique index of the e-mails',
       check: 'indexes',
       breaks: () =>

@@ -1,3 +1,4 @@
+import { TRIGGER_PROBLEMS } from './announcing/trigger-state.ts'
 import { DatabaseRefused } from './database-refused.ts'
 import { withDirectClient } from './direct-client.ts'
 import { serverFaults } from './server-faults.ts'
@@ -12,4 +13,14 @@ export async function checkServer({ url }: { readonly url: string }): Promise<re
   const fatal = faults.find(({ isFatal }) => isFatal)
   if (fatal !== undefined) throw new DatabaseRefused(fatal.sentence)
   return faults.map(({ sentence }) => sentence)
+}
+
+/** Throws `DatabaseRefused` where a change of a token or a customer would not be announced to all instances. */
+export async function checkTriggers(url: string): Promise<void> {
+  const { rows } = await withDirectClient(url, (client) =>
+    client.query<{ problems: readonly string[] }>(`select array(${TRIGGER_PROBLEMS}) as problems`),
+  )
+  const problems = rows.flatMap((row) => row.problems)
+  if (problems.length > 0)
+    throw new DatabaseRefused(`Revocations would not be announced. ${problems.join(' ')}`)
 }

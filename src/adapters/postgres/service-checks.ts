@@ -1,3 +1,4 @@
+import { TRIGGER_PROBLEMS } from './announcing/trigger-state.ts'
 import type { Statement } from './session.ts'
 
 /** A condition of the database without which requests fail. */
@@ -58,6 +59,11 @@ export const SERVICE_CHECKS: readonly ServiceCheck[] = [
            select from pg_index join pg_class on pg_class.oid = indexrelid
             where indrelid = to_regclass(table_name) and relname = index_name and indisunique and indisvalid)`,
     hint: 'Create the index again, as the migrations in the folder sql do.',
+  },
+  {
+    name: 'triggers',
+    problems: TRIGGER_PROBLEMS,
+    hint: 'Until then no instance caches a validation, and no service starts. The migrations in the folder sql create what is missing.',
   },
 ]
 

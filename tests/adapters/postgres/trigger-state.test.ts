@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import {
-  SELECT_TRIGGER_STATE,
-  triggerStateOf,
+  TRIGGER_FINGERPRINT,
+  TRIGGER_PROBLEMS,
+  type TriggerState,
 } from '../../../src/adapters/postgres/announcing/trigger-state.ts'
-import { checkTriggers } from '../../../src/adapters/postgres/check-triggers.ts'
+import { checkTriggers } from '../../../src/adapters/postgres/check-server.ts'
 import { postgresInvalidations } from '../../../src/adapters/postgres/invalidations.ts'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
 import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
@@ -41,7 +42,7 @@ const FAULTS = [
   ],
   [
     'alter function latchkey_announce(text, text[]) rename to renamed',
-    /The function latchkey_announce is missing\./,
+    /The function latchkey_announce\(text, text\[\]\) is missing/,
     'alter function renamed(text, text[]) rename to latchkey_announce',
   ],
 ] as const
@@ -54,9 +55,11 @@ describe('The state of the triggers', () => {
   after(() => stores.close())
 
   const sql = (text: string, values: readonly unknown[] = []) => stores.database.sql(text, values)
-  async function state() {
-    const [row] = await sql(SELECT_TRIGGER_STATE.text)
-    return triggerStateOf(String(row?.triggers))
+  async function state(): Promise<TriggerState> {
+    const [found] = await stores.database.sql<TriggerState>(
+      `select ${TRIGGER_FINGERPRINT} as fingerprint, array(${TRIGGER_PROBLEMS}) as problems`,
+    )
+    return found ?? assert.fail()
   }
 
   it('is intact on a schema that was just made, and stays the same whatever is stored', async () => {
@@ -87,7 +90,10 @@ describe('The state of the triggers', () => {
       "select pg_get_functiondef('latchkey_announce_truncation()'::regprocedure) as text",
     )
     await sql(text.replace('perform', '-- perform'))
-    assert.match((await state()).problems.join(' '), /latchkey_announce_truncation does not announce/)
+    assert.match(
+      (await state()).problems.join(' '),
+      /latchkey_announce_truncation of the trigger announce_truncate on customers is not that of this version/,
+    )
     await sql(text)
     assert.deepEqual((await state()).problems, [])
   })

@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import { lastingClient } from './lasting-client.ts'
 import { CHANNEL } from './notices.ts'
-import { TRIGGER_STATE, type TriggerState, triggerStateOf } from './trigger-state.ts'
+import { TRIGGER_FINGERPRINT, TRIGGER_PROBLEMS, type TriggerState } from './trigger-state.ts'
 
 /** Says notices to all instances, in order, over a connection of its own. */
 export interface Speaker {
@@ -67,7 +67,7 @@ export function speaker({
           text: PUBLISH.text,
           values: [payloads],
         })
-        const triggers = triggerStateOf(rows[0].triggers)
+        const triggers: TriggerState = { ...rows[0], fingerprint: rows[0].fingerprint ?? '' }
         for (const payload of payloads) onPublished(payload, triggers)
       }
     } catch (error) {
@@ -86,5 +86,5 @@ const PUBLISH = {
   text: `
     select set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '800ms', true),
            (select count(pg_notify('${CHANNEL}', payload)) from unnest($1::text[]) as payload),
-           ${TRIGGER_STATE} as triggers`,
+           ${TRIGGER_FINGERPRINT} as fingerprint, array(${TRIGGER_PROBLEMS}) as problems`,
 }

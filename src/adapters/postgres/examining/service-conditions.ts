@@ -49,4 +49,5 @@ const FINE: Readonly<Record<string, string>> = {
   schema: 'The search_path of the role contains the tables and functions.',
   grants: 'The role has the privileges that requests need.',
   indexes: 'Every unique index is there and valid.',
+  triggers: 'Every change of a token or a customer is announced.',
 }
