@@ -26,7 +26,7 @@ import { type DatabasePool, openPool } from './adapters/postgres/pool.ts'
 import { postgresReadiness } from './adapters/postgres/readiness.ts'
 import { type Finding, fine } from './application/finding.ts'
 import type { LoginThrottle } from './application/ports/login-throttle.ts'
-import { isWell } from './application/readiness.ts'
+import { canServe } from './application/readiness.ts'
 import type { Backend, OpenBackend, Role, Surroundings } from './backend.ts'
 
 /** The PostgreSQL of `DATABASE_URL`, or the embedded one: what a service runs on unless it is given another database. */
@@ -99,7 +99,7 @@ export async function openPostgres(
       connections: pool.connections,
       countActiveTokens: () => countActiveTokens(pool, surroundings.clock.nowMs()),
       look: readiness.look,
-      ready: async (waitMs) => isWell(await readiness.look(waitMs)),
+      ready: async (waitMs) => canServe(await readiness.look(waitMs)),
       async close() {
         await link?.close()
         await pool.close()

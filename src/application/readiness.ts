@@ -53,19 +53,19 @@ export function steadyReadiness(look: () => Promise<Look>, clock: Clock): Readin
     callOff()
     const beganMs = clock.monotonicMs()
     const found = await look()
-    weigh(isWell(found), beganMs)
+    weigh(canServe(found), beganMs)
     return found
   }
 
-  function weigh(wellNow: boolean, beganMs: number): void {
-    if (wellNow === ready) contrarySinceMs = null
+  function weigh(isWell: boolean, beganMs: number): void {
+    if (isWell === ready) contrarySinceMs = null
     else if (!wasReady) {
       ready = true
       wasReady = true
     } else {
       contrarySinceMs ??= beganMs
       if (clock.monotonicMs() - contrarySinceMs >= HOLD_MS) {
-        ready = wellNow
+        ready = isWell
         contrarySinceMs = null
       } else callOff = clock.after(AGAIN_MS, () => void lookOnce())
     }
@@ -73,6 +73,6 @@ export function steadyReadiness(look: () => Promise<Look>, clock: Clock): Readin
 }
 
 /** Whether requests would be served as a look found the database. */
-export function isWell({ reachable, current, checks = {} }: Look): boolean {
+export function canServe({ reachable, current, checks = {} }: Look): boolean {
   return reachable && current && Object.values(checks).every(Boolean)
 }
