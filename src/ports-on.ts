@@ -14,7 +14,6 @@ import type { ServiceMetrics } from './adapters/prometheus/service-metrics.ts'
 import { systemClock } from './adapters/system-clock/clock.ts'
 import { zxcvbnPasswordBlocklist } from './adapters/zxcvbn/password-blocklist.ts'
 import { announcedLoginTokens } from './application/announced.ts'
-import { budgetedLoginTokens } from './application/budgeted.ts'
 import { STORE_WAIT_MS } from './application/latchkey.ts'
 import type { AuditLog } from './application/ports/audit-log.ts'
 import type { Invalidations } from './application/ports/invalidations.ts'
@@ -60,7 +59,7 @@ function keptMsOf({ invalidations }: OpenBackend, { tokenCacheTtlMs }: Configura
   return invalidations === undefined ? Math.min(UNTOLD_MS, tokenCacheTtlMs) : tokenCacheTtlMs
 }
 
-/** The ports on a database, with the budget and the cache in front of the look-up of tokens. */
+/** The ports on a database, with the cache in front of the look-up of tokens. */
 export function portsOn(backend: OpenBackend, options: PortsOptions): Ports {
   const { configuration, adapters, audit, log, metrics } = options
   const { clock = systemClock } = adapters
@@ -68,7 +67,7 @@ export function portsOn(backend: OpenBackend, options: PortsOptions): Ports {
   const invalidations = invalidationsOf(backend, options, keptMs)
   const ports: Ports = {
     customers: backend.customers,
-    loginTokens: cached(budgetedLoginTokens(backend.loginTokens, clock)),
+    loginTokens: cached(backend.loginTokens),
     invalidations,
     passwords: adapters.passwords ?? bcryptHashed(),
     blocklist: configuration.refusesCommonPasswords ? zxcvbnPasswordBlocklist() : { has: () => false },

@@ -6,7 +6,7 @@ import { answerPrimary, isWorker } from './adapters/node-cluster/worker.ts'
 import { serviceSecrets } from './adapters/node-crypto/service-secrets.ts'
 import { openTelemetryTracing } from './adapters/opentelemetry/tracing.ts'
 import type { SamplingTimes } from './adapters/ops/samples.ts'
-import { countedLogins } from './adapters/prometheus/counted.ts'
+import { countedUseCases } from './adapters/prometheus/counted.ts'
 import type { CollectMetrics, MetricFamily } from './adapters/prometheus/families.ts'
 import { serviceMetrics } from './adapters/prometheus/service-metrics.ts'
 import { systemClock } from './adapters/system-clock/clock.ts'
@@ -95,7 +95,7 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
     })
     const usage = openTokenUsage(configuration, stores, log)
     const ports: Ports = { ...stores, usage }
-    const keys = countedLogins(latchkey(ports, configuration), metrics)
+    const keys = countedUseCases(latchkey(ports, configuration), metrics)
     const ops = openOps({ configuration, version, clock, collect: collectMetrics, times })
     const readiness = steadyReadiness(() => lookAt(backend), clock)
     const table = routeTable(options, keys, {

@@ -5,18 +5,25 @@ import type { AuditReason } from './audit-events.ts'
 import type { Patience } from './patience.ts'
 import type { Ports } from './ports/ports.ts'
 import { askedBy, type Requester } from './requester.ts'
-import { type Soon, whenThere } from './soon.ts'
+import { isLater, type Soon, whenThere } from './soon.ts'
+import type { Bucket, UnknownTokenLimit } from './unknown-token-limit.ts'
 
 /** The caller of a protected route: a customer, by one of the customer's tokens. */
 export interface Caller extends OwnedToken {
   readonly digest: Digest
 }
 
-/** Answers whose token was presented, or throws `InvalidToken`; the api middleware's first half. At once, from a cache. */
+/**
+ * Answers whose token was presented, or throws `InvalidToken`; the api middleware's first half. At once, from a cache. `TooManyUnknownTokens`
+ * without a lookup when too many tokens of the address were rejected.
+ */
 export type Authenticate = (presented: string, patience: Patience, requester: Requester) => Soon<Caller>
 
 /** Makes the check: the text's form and checksum first, then the store (a cache stands in front of it). */
-export function makeAuthenticate({ secrets, loginTokens, clock, usage, audit }: Ports): Authenticate {
+export function makeAuthenticate(
+  { secrets, loginTokens, clock, usage, audit }: Ports,
+  unknownTokens: UnknownTokenLimit,
+): Authenticate {
   // One for all: they say nothing of their occasion, and a stack for each would cost more than the check.
   const refusal = new InvalidToken()
   const malformed = new MalformedToken()
@@ -24,16 +31,30 @@ export function makeAuthenticate({ secrets, loginTokens, clock, usage, audit }: 
   return function authenticate(presented, patience, requester) {
     const digest = secrets.digestOf(presented)
     if (digest === null) throw malformed
-    const found = patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs, requester))
-    return whenThere(found, (owned) => {
+    const reserved = unknownTokens.reserve(digest, requester)
+    const found = patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs))
+    // What is there at once comes from a cache, which was filled by a lookup.
+    const wasLookedUp = isLater(found)
+    return whenThere(releasedIfFailed(found, reserved), (owned) => {
       // Compared on every use, not only when it was read: a kept entry must not outlive the token.
       if (owned === null || !authenticates(owned, clock.nowMs())) {
+        unknownTokens.charge(digest, requester, reserved)
         const reason = denialOf(owned, clock.nowMs())
         audit.record('token.denied', { ...askedBy(requester), ...idsOf(owned), reason })
         throw refusal
       }
+      if (reserved !== null) unknownTokens.release(reserved)
+      if (wasLookedUp) unknownTokens.remember(digest)
       usage.used(owned.token.id)
       return { token: owned.token, customer: owned.customer, digest }
+    })
+  }
+
+  function releasedIfFailed<T>(found: Soon<T>, reserved: Bucket | null): Soon<T> {
+    if (reserved === null || !isLater(found)) return found
+    return Promise.resolve(found).catch((error: unknown) => {
+      unknownTokens.release(reserved)
+      throw error
     })
   }
 }

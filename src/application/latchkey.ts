@@ -6,6 +6,7 @@ import { type Login, type LoginSettings, makeLogin } from './login.ts'
 import { type Logout, makeAuthenticateForLogout, makeLogout } from './logout.ts'
 import { type Patience, patienceOf } from './patience.ts'
 import type { Ports } from './ports/ports.ts'
+import { rememberIssued, UnknownTokenLimit } from './unknown-token-limit.ts'
 import { makeVerifyServiceToken, type VerifyServiceToken } from './verify-service-token.ts'
 
 /** What the use cases need to know beside their ports. */
@@ -31,9 +32,11 @@ export const STORE_WAIT_MS = 1000
 
 /** Wires the use cases to a choice of adapters. */
 export function latchkey(ports: Ports, settings: Settings): Latchkey {
-  const authenticate = makeAuthenticate(ports)
+  const unknownTokens = new UnknownTokenLimit(ports.clock)
+  const issuing = { ...ports, loginTokens: rememberIssued(ports.loginTokens, unknownTokens) }
+  const authenticate = makeAuthenticate(ports, unknownTokens)
   return {
-    login: makeLogin(ports, settings),
+    login: makeLogin(issuing, settings),
     authenticate,
     authenticateForLogout: makeAuthenticateForLogout(ports, authenticate),
     authorise: makeAuthorise(ports),
@@ -41,7 +44,7 @@ export function latchkey(ports: Ports, settings: Settings): Latchkey {
     verifyServiceToken: makeVerifyServiceToken(ports),
     customers: makeAdministerCustomers(ports),
     importCustomers: makeImportCustomers(ports),
-    tokens: makeAdministerTokens(ports),
+    tokens: makeAdministerTokens(issuing),
     patience: () => patienceOf(STORE_WAIT_MS, ports.clock),
   }
 }

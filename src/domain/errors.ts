@@ -1,4 +1,4 @@
-import type { ExceededLimit } from './login-limit.ts'
+import type { ExceededLimit, ReachedLimit } from './login-limit.ts'
 
 /** The stable words by which a caller tells one refusal of the core from another; never renamed. */
 export type Reason =
@@ -93,6 +93,16 @@ export class TooManyRequests extends LatchkeyError {
   readonly limit: ExceededLimit
   constructor(limit: ExceededLimit) {
     super('Too many logins have failed. Please try again later.')
+    this.limit = limit
+  }
+}
+
+/** Too many tokens of an address were rejected; the caller may try again later (RFC 6585, section 4). */
+export class TooManyUnknownTokens extends LatchkeyError {
+  readonly reason = 'too_many_requests' satisfies Reason
+  readonly limit: ReachedLimit
+  constructor(limit: ReachedLimit) {
+    super('Too many tokens from this address were not valid. Please try again later.')
     this.limit = limit
   }
 }

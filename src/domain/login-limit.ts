@@ -13,10 +13,16 @@ export interface LoginLimits {
 }
 
 /** A limit that was reached, and when it lets somebody try again. */
-export interface ExceededLimit extends LoginLimit {
+export interface ReachedLimit extends LoginLimit {
+  /** Of the `RateLimit` header. */
+  readonly name: string
+  readonly retryAfterMs: number
+}
+
+/** A limit of logins that was reached. */
+export interface ExceededLimit extends ReachedLimit {
   /** `account`: by account and address together; `address`: by address; `guesses`: by account, whatever the address. */
   readonly name: 'account' | 'address' | 'guesses'
-  readonly retryAfterMs: number
 }
 
 const FEWEST_GUESSES = 20

@@ -16,7 +16,6 @@ import { newServiceSecret, serviceSecrets } from '../adapters/node-crypto/servic
 import { tokenSecrets } from '../adapters/node-crypto/token-secrets.ts'
 import { zxcvbnPasswordBlocklist } from '../adapters/zxcvbn/password-blocklist.ts'
 import { announcedLoginTokens } from '../application/announced.ts'
-import { budgetedLoginTokens } from '../application/budgeted.ts'
 import { type Latchkey, latchkey } from '../application/latchkey.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
 import type { Clock } from '../application/ports/clock.ts'
@@ -170,7 +169,7 @@ function memoryPorts(configuration: Configuration, clock: Clock, audit: AuditLog
   const { bcryptCost, tokenPrefix, tokenCacheTtlMs: ttlMs, tokenCacheMax: maxEntries } = configuration
   const store = memoryStore()
   const invalidations = memoryInvalidations()
-  const inner = budgetedLoginTokens(memoryLoginTokens(store), clock)
+  const inner = memoryLoginTokens(store)
   return {
     customers: memoryCustomers(store),
     loginTokens:

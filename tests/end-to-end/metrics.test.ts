@@ -122,7 +122,7 @@ describe('the metrics of a service', () => {
   test('count validations by what answers them, and the entries of a full cache', () => {
     const count = (source: string) => metrics.value('latchkey_token_validations_total', { source })
     // The first of each token, and the one that nobody has, are read; the others are there.
-    assert.deepEqual(['cache', 'database', 'checksum'].map(count), [4, 1 + 1 + KEPT, 2])
+    assert.deepEqual(['cache', 'database', 'checksum', 'refused'].map(count), [4, 1 + 1 + KEPT, 2, 0])
     assert.equal(metrics.value('latchkey_token_cache_entries'), KEPT)
     assert.equal(metrics.value('latchkey_token_cache_evictions_total'), 1)
     assert.equal(metrics.value('latchkey_token_cache_discarded_fills_total'), 0)

@@ -3,7 +3,6 @@ import type { Cache } from '../../application/ports/cache.ts'
 import type { Clock } from '../../application/ports/clock.ts'
 import type { Invalidation, Invalidations } from '../../application/ports/invalidations.ts'
 import type { LoginTokens } from '../../application/ports/login-tokens.ts'
-import type { Requester } from '../../application/requester.ts'
 import { authenticates, type Digest, type OwnedToken } from '../../domain/login-token.ts'
 
 /** A validation that may be used again until a moment of the monotonic clock. */
@@ -46,21 +45,21 @@ export function cachedLoginTokens(
 
   return {
     ...announcedLoginTokens(inner, invalidations),
-    findByDigest(digest, waitMs, requester) {
-      if (!invalidations.isCurrent()) return beginFill(digest, waitMs, requester).reading
+    findByDigest(digest, waitMs) {
+      if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading
       const kept = cache.get(digest)
       if (kept !== undefined && clock.monotonicMs() < kept.untilMonotonicMs) return kept.owned
-      return (fills.get(digest) ?? beginFill(digest, waitMs, requester)).reading
+      return (fills.get(digest) ?? beginFill(digest, waitMs)).reading
     },
   }
 
-  function beginFill(digest: Digest, waitMs: number, requester: Requester | undefined): Fill {
+  function beginFill(digest: Digest, waitMs: number): Fill {
     // Taken before reading: the entry's life counts from the oldest moment that it can speak of.
     // Whole, which is half the size to keep.
     const untilMonotonicMs = Math.floor(clock.monotonicMs() + ttlMs)
     const fill: Fill = {
       marked: false,
-      reading: Promise.resolve(inner.findByDigest(digest, waitMs, requester)).then(
+      reading: Promise.resolve(inner.findByDigest(digest, waitMs)).then(
         (owned) => {
           if (fills.get(digest) === fill) fills.delete(digest)
           // After one request was refused none that begins later is accepted, even by what was read before.

@@ -5,9 +5,10 @@ import {
   type LatchkeyError,
   MalformedToken,
   TooManyRequests,
+  TooManyUnknownTokens,
   ValidationFailed,
 } from '../../domain/errors.ts'
-import type { ExceededLimit } from '../../domain/login-limit.ts'
+import type { ReachedLimit } from '../../domain/login-limit.ts'
 import { type AnswerFields, AnswerText } from './answer-text.ts'
 import { type HttpError, MethodNotAllowed, NotReady, STATUS_OF, UnsupportedMediaType } from './errors.ts'
 import type { Exchange } from './exchange.ts'
@@ -122,13 +123,14 @@ function headersOf(error: LatchkeyError): HeaderList {
     return error.refused === 'coding' ? ['Accept-Encoding', 'identity'] : ['Accept', 'application/json']
   }
   if (error.reason === 'unavailable') return ['Retry-After', '1']
-  if (error instanceof TooManyRequests) return limitHeaders(error.limit)
+  if (error instanceof TooManyRequests || error instanceof TooManyUnknownTokens)
+    return limitHeaders(error.limit)
   const challenge = challengeOf(error)
   return challenge === null ? [] : ['WWW-Authenticate', challenge]
 }
 
 /** RFC 9110, section 10.2.3, and draft-ietf-httpapi-ratelimit-headers. */
-function limitHeaders({ name, failures, windowMs, retryAfterMs }: ExceededLimit): HeaderList {
+function limitHeaders({ name, failures, windowMs, retryAfterMs }: ReachedLimit): HeaderList {
   const [window, wait] = [windowMs, retryAfterMs].map((ms) => Math.max(1, Math.ceil(ms / 1000)))
   return [
     'Retry-After',

@@ -2,7 +2,12 @@ import type { Latchkey } from '../../application/latchkey.ts'
 import type { LoginTokens } from '../../application/ports/login-tokens.ts'
 import type { TokenSecrets } from '../../application/ports/secrets.ts'
 import { isLater } from '../../application/soon.ts'
-import { InvalidCredentials, TooManyRequests, Unavailable } from '../../domain/errors.ts'
+import {
+  InvalidCredentials,
+  TooManyRequests,
+  TooManyUnknownTokens,
+  Unavailable,
+} from '../../domain/errors.ts'
 import type { LoginResult } from './definitions.ts'
 import type { ServiceMetrics, Validations } from './service-metrics.ts'
 
@@ -10,8 +15,8 @@ import type { ServiceMetrics, Validations } from './service-metrics.ts'
 export function countedLoginTokens(inner: LoginTokens, validations: Validations): LoginTokens {
   return {
     ...inner,
-    findByDigest(digest, waitMs, requester) {
-      const found = inner.findByDigest(digest, waitMs, requester)
+    findByDigest(digest, waitMs) {
+      const found = inner.findByDigest(digest, waitMs)
       if (isLater(found)) validations.database++
       else validations.cache++
       return found
@@ -31,10 +36,24 @@ export function countedSecrets(inner: TokenSecrets, validations: Validations): T
   }
 }
 
-/** The use cases, with logins counted by result; one whose client left, or that met a bug, has none. */
-export function countedLogins(inner: Latchkey, { login: count }: Pick<ServiceMetrics, 'login'>): Latchkey {
+/**
+ * The use cases, with logins counted by result, and tokens that are refused without a lookup. A login whose client left, or
+ * that met a bug, has no result.
+ */
+export function countedUseCases(
+  inner: Latchkey,
+  { login: count, validations }: Pick<ServiceMetrics, 'login' | 'validations'>,
+): Latchkey {
   return {
     ...inner,
+    authenticate(presented, patience, requester) {
+      try {
+        return inner.authenticate(presented, patience, requester)
+      } catch (error) {
+        if (error instanceof TooManyUnknownTokens) validations.refused++
+        throw error
+      }
+    },
     async login(credentials, patience, requester) {
       try {
         const loggedIn = await inner.login(credentials, patience, requester)

@@ -22,7 +22,7 @@ export const METRICS = {
     ['result'],
   ),
   latchkey_token_validations_total: counter(
-    'tokens looked at, by `source` of the answer: `cache`, `database`, or `checksum` for texts that cannot be tokens',
+    'tokens verified, by `source` of the result: `cache`, `database`, `checksum` for texts that cannot be tokens, or `refused` without a lookup after too many unknown ones',
     ['source'],
   ),
   latchkey_token_cache_entries: gauge('validations that are kept'),

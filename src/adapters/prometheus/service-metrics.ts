@@ -35,6 +35,8 @@ export interface Validations {
   cache: number
   database: number
   checksum: number
+  /** Refused without a lookup: too many tokens of the address were rejected. */
+  refused: number
 }
 
 /** Everything that is measured of one service. */
@@ -56,7 +58,7 @@ export function serviceMetrics(): ServiceMetrics {
   const registry = new Registry()
   const ofProcess = processMetrics()
   const requests = requestDurations()
-  const validations: Validations = { cache: 0, database: 0, checksum: 0 }
+  const validations: Validations = { cache: 0, database: 0, checksum: 0, refused: 0 }
   let watched: Watched = {}
 
   const logins = new Counter(described('latchkey_logins_total'))

@@ -1,10 +1,10 @@
 import type { Digest, LoginToken, OwnedToken } from '../../domain/login-token.ts'
-import type { Cancellation, Requester } from '../requester.ts'
+import type { Cancellation } from '../requester.ts'
 import type { Soon } from '../soon.ts'
 
 export interface LoginTokens {
-  /** The token with this digest and its owner, whatever its state, or null; `requester` is who presented it. */
-  findByDigest(digest: Digest, waitMs: number, requester?: Requester): Soon<OwnedToken | null>
+  /** The token with this digest and its owner, whatever its state, or null. */
+  findByDigest(digest: Digest, waitMs: number): Soon<OwnedToken | null>
   /** The tokens of one customer, newest first. */
   listOf(customerId: string, waitMs: number): Promise<readonly LoginToken[]>
   /** One page of all tokens, in the order of their owners' folded e-mails, of each owner newest first. */

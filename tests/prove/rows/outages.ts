@@ -23,7 +23,7 @@ export const outageRows: readonly Row[] = [
       {
         name: 'a dead database is an unknown token',
         file: 'src/application/authenticate.ts',
-        find: 'patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs, requester))',
+        find: 'patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs))',
         replace:
           'patience.wait(async (waitMs) => loginTokens.findByDigest(digest, waitMs)).catch(() => null)',
       },

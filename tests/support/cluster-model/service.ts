@@ -9,6 +9,7 @@ import type { Customers } from '../../../src/application/ports/customers.ts'
 import type { Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { LoginTokens } from '../../../src/application/ports/login-tokens.ts'
 import type { Ports } from '../../../src/application/ports/ports.ts'
+import { UnknownTokenLimit } from '../../../src/application/unknown-token-limit.ts'
 import { fakePasswords, mapCache } from '../fakes.ts'
 import { aRequester, idlePorts } from '../idle-ports.ts'
 import type { Database } from './database.ts'
@@ -72,7 +73,7 @@ export function serviceOf(
     clock,
     ids: randomIds,
   }
-  const authenticate = makeAuthenticate(ports)
+  const authenticate = makeAuthenticate(ports, new UnknownTokenLimit(clock))
   const service: Service = {
     authenticate,
     authenticateForLogout: parts.authenticateForLogout(ports, authenticate),

@@ -7,6 +7,7 @@ import {
   LoginTokenRequired,
   MissingToken,
   TooManyRequests,
+  TooManyUnknownTokens,
   Unavailable,
   ValidationFailed,
 } from '../../../domain/errors.ts'
@@ -51,6 +52,7 @@ const SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyError[]>> = {
   validation_failed: [new ValidationFailed({ email: ['Is required.'] })],
   too_many_requests: [
     new TooManyRequests({ name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 60_000 }),
+    new TooManyUnknownTokens({ name: 'tokens', failures: 100, windowMs: 5000, retryAfterMs: 1000 }),
   ],
   headers_too_large: [new HeadersTooLarge()],
   internal: [new Internal(undefined)],
@@ -70,7 +72,7 @@ function reasonsOf(route: Route): ReadonlySet<FailureReason> {
     'headers_too_large',
     'internal',
     'unavailable',
-    ...(route.auth === 'customer' ? (['missing_token', 'invalid_token'] as const) : []),
+    ...(route.auth === 'customer' ? (['missing_token', 'invalid_token', 'too_many_requests'] as const) : []),
     ...(route.auth === 'service' ? (['invalid_service_token'] as const) : []),
     ...(route.abilities.length > 0 ? (['insufficient_scope'] as const) : []),
     ...(route.hasParams ? (['not_found'] as const) : []),

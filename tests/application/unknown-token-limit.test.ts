@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { InvalidToken, TooManyUnknownTokens, Unavailable } from '../../src/domain/errors.ts'
+import { anUnknownSecret, type Core, memoryCore } from '../support/core.ts'
+import { aRequester } from '../support/idle-ports.ts'
+
+const elsewhere = aRequester({ address: '192.0.2.1' })
+
+/** Presents a token; returns the error, or null when it was accepted. */
+async function present(core: Core, secret: string, requester = aRequester()): Promise<Error | null> {
+  try {
+    await core.authenticate(secret, core.patience(), requester)
+    return null
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** The classes of the errors of so many presentations, each of another token where none is given. */
+async function presentMany(core: Core, times: number, secret?: string): Promise<Set<unknown>> {
+  const seen = new Set<unknown>()
+  for (let i = 0; i < times; i++)
+    seen.add((await present(core, secret ?? anUnknownSecret()))?.constructor ?? null)
+  return seen
+}
+
+/** A core that counts the lookups of its store, and may refuse them. */
+function counted() {
+  const state = { lookups: 0, isFailing: false }
+  const core = memoryCore(({ loginTokens }) => ({
+    loginTokens: {
+      ...loginTokens,
+      findByDigest(digest, waitMs) {
+        state.lookups += 1
+        return state.isFailing ? Promise.reject(new Unavailable()) : loginTokens.findByDigest(digest, waitMs)
+      },
+    },
+  }))
+  return { core, state }
+}
+
+describe('The limit of unknown tokens', () => {
+  it('looks up 100 of an address at once, then refuses others without a lookup', async () => {
+    const { core, state } = counted()
+    assert.deepEqual(await presentMany(core, 100), new Set([InvalidToken]))
+    assert.equal(state.lookups, 100)
+    assert.deepEqual(await presentMany(core, 50), new Set([TooManyUnknownTokens]))
+    assert.equal(state.lookups, 100)
+  })
+
+  it('says when the next one is looked up, and looks up 20 a second', async () => {
+    const { core } = counted()
+    await presentMany(core, 100)
+    const refused = await present(core, anUnknownSecret())
+    assert.ok(refused instanceof TooManyUnknownTokens)
+    assert.deepEqual(refused.limit, { name: 'tokens', failures: 100, windowMs: 5000, retryAfterMs: 50 })
+    core.clock.advance(1000)
+    assert.deepEqual(await presentMany(core, 20), new Set([InvalidToken]))
+    assert.deepEqual(await presentMany(core, 1), new Set([TooManyUnknownTokens]))
+    core.clock.advance(3_600_000)
+    assert.deepEqual(await presentMany(core, 100), new Set([InvalidToken]))
+    assert.deepEqual(await presentMany(core, 1), new Set([TooManyUnknownTokens]))
+  })
+
+  it('charges revoked and expired tokens and those of disabled customers, too', async () => {
+    for (const end of ['revoked', 'expired', 'disabled'] as const) {
+      const { core, state } = counted()
+      const customer = await core.customer()
+      const expiresAtMs = core.clock.nowMs() + 1000
+      const { secret } = await core.token(customer, end === 'expired' ? { expiresAtMs } : {})
+      // It is known, until it is found to be rejected.
+      assert.equal(await present(core, secret), null)
+      if (end === 'disabled') await core.ports.customers.disable(customer.id, 1, 1000)
+      if (end === 'revoked') await core.tokens.revoke(customer.id, {}, core.patience())
+      if (end === 'expired') core.clock.advance(1000)
+      state.lookups = 0
+      await presentMany(core, 300, secret)
+      assert.equal(state.lookups, 100, end)
+    }
+  })
+
+  it('limits each address for itself', async () => {
+    const { core } = counted()
+    await presentMany(core, 101)
+    assert.ok((await present(core, anUnknownSecret(), elsewhere)) instanceof InvalidToken)
+  })
+
+  it('looks up what this instance validated or issued, however many unknown ones its address presents', async () => {
+    const { core } = counted()
+    const validated = await core.token(await core.customer())
+    assert.equal(await present(core, validated.secret, elsewhere), null)
+    const { email, id } = await core.customer({}, 'right')
+    await presentMany(core, 200)
+    const login = await core.login({ email, password: 'right' }, core.patience())
+    const created = await core.tokens.create(
+      { customerId: id, name: 'bot', abilities: ['*'], expiresAtMs: null },
+      core.patience(),
+    )
+    for (let i = 0; i < 300; i++) {
+      for (const secret of [validated.secret, login.secret, created?.secret ?? '']) {
+        assert.equal(await present(core, secret), null)
+      }
+      assert.ok((await present(core, anUnknownSecret())) instanceof TooManyUnknownTokens)
+    }
+  })
+
+  it('knows a token for a day', async () => {
+    const { core } = counted()
+    const customer = await core.customer()
+    const { secret } = await core.token(customer, { expiresAtMs: null })
+    assert.equal(await present(core, secret), null)
+    core.clock.advance(23 * 3_600_000)
+    await presentMany(core, 200)
+    assert.equal(await present(core, secret), null)
+    core.clock.advance(25 * 3_600_000)
+    await presentMany(core, 200)
+    assert.ok((await present(core, secret)) instanceof TooManyUnknownTokens)
+  })
+
+  it('charges nothing for valid tokens that are not known, and for lookups that fail', async () => {
+    const { core, state } = counted()
+    const customer = await core.customer()
+    await presentMany(core, 99)
+    for (let i = 0; i < 50; i++) assert.equal(await present(core, (await core.token(customer)).secret), null)
+    state.isFailing = true
+    assert.deepEqual(await presentMany(core, 200), new Set([Unavailable]))
+    state.isFailing = false
+    assert.deepEqual(await presentMany(core, 1), new Set([InvalidToken]))
+    assert.deepEqual(await presentMany(core, 1), new Set([TooManyUnknownTokens]))
+  })
+
+  it('lets lookups that were in flight exceed it, and has them waited for at most 5 s more', async () => {
+    const { core, state } = counted()
+    const errors = await Promise.all(Array.from({ length: 1000 }, () => present(core, anUnknownSecret())))
+    assert.ok(errors.every((error) => error instanceof InvalidToken))
+    assert.equal(state.lookups, 1000)
+    core.clock.advance(4900)
+    assert.ok((await present(core, anUnknownSecret())) instanceof TooManyUnknownTokens)
+    core.clock.advance(200)
+    assert.ok((await present(core, anUnknownSecret())) instanceof InvalidToken)
+  })
+
+  it('forgets the oldest of 10,000 addresses', async () => {
+    const { core } = counted()
+    await presentMany(core, 101)
+    for (let i = 0; i < 10_000; i++) await present(core, anUnknownSecret(), aRequester({ address: `a${i}` }))
+    assert.ok((await present(core, anUnknownSecret())) instanceof InvalidToken)
+  })
+
+  it('is not charged for texts that cannot be tokens', async () => {
+    const { core } = counted()
+    await presentMany(core, 500, 'nonsense')
+    assert.ok((await present(core, anUnknownSecret())) instanceof InvalidToken)
+  })
+})
