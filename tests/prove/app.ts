@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { BEHIND_PROXY, fromAnotherAddress } from '../support/many-addresses.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
 import type { Trial } from './row.ts'
@@ -27,7 +28,7 @@ export async function withApp(
 ): Promise<void> {
   const database = options.database ?? (await createTestDatabase())
   try {
-    const app = await startApp({ ...options, database })
+    const app = await startApp({ ...options, env: { ...BEHIND_PROXY, ...options.env }, database })
     const poolMax = Number(options.env?.DATABASE_POOL_MAX ?? 10)
     const untap = tapAnswers(app.port, (answer, method) => {
       const flaw = flawOnWire(answer, method)
@@ -37,7 +38,7 @@ export async function withApp(
       trial.require(size <= poolMax, () => `${size} connections in a pool of ${poolMax}`)
     })
     try {
-      await use(app)
+      await use(options.env?.TRUST_PROXY === undefined ? fromManyAddresses(app) : app)
     } finally {
       await app.close()
       untap()
@@ -52,6 +53,16 @@ export async function withApp(
   } finally {
     if (options.database === undefined) await database.drop()
   }
+}
+
+/** The app with calls that present a token from many addresses: of one address, rejected tokens are limited. */
+function fromManyAddresses(app: RunningApp): RunningApp {
+  const call: RunningApp['call'] = (path, options = {}) =>
+    app.call(
+      path,
+      options.token ? { ...options, headers: { ...fromAnotherAddress(), ...options.headers } } : options,
+    )
+  return Object.create(app, { call: { value: call } })
 }
 
 /** The status of a login. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Called, type CallOptions, callAt } from '../../src/testing/call.ts'
 import type { TestDatabase } from '../support/database.ts'
+import { BEHIND_PROXY, fromAnotherAddress } from '../support/many-addresses.ts'
 import { type RunningProcess, startLatchkey, UNTHROTTLED } from '../support/running-process.ts'
 import { withApp } from './app.ts'
 import { LEASE_MS, withDatabase } from './pair.ts'
@@ -52,6 +53,7 @@ export function withCluster(
     })
     const env = {
       ...{ PORT: '0', DATABASE_URL: on.url, REVOCATION: revocation, BCRYPT_COST: '4' },
+      ...BEHIND_PROXY,
       ...UNTHROTTLED,
       ...more,
     }
@@ -109,5 +111,5 @@ async function start(trial: Trial, name: string, env: Record<string, string>): P
 
 /** Null when nobody answered. */
 export function post(member: Member, path: string, options: CallOptions): Promise<Called | null> {
-  return callAt(member.url(), path, options).catch(() => null)
+  return callAt(member.url(), path, { ...options, headers: fromAnotherAddress() }).catch(() => null)
 }

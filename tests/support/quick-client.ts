@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http'
+import { fromAnotherAddress } from './many-addresses.ts'
 
 /** A client for very many calls: it keeps its connections, and of an answer it looks at the status alone. */
 export interface QuickClient {
@@ -12,7 +13,7 @@ export function quickClient(): QuickClient {
   return {
     me: (url, token) =>
       new Promise((resolve) => {
-        const headers = { Authorization: `Bearer ${token}` }
+        const headers = { Authorization: `Bearer ${token}`, ...fromAnotherAddress() }
         request(`${url}/api/me`, { method: 'POST', headers, agent })
           .on('response', (response) => {
             // A balancer has answers of its own.

@@ -44,8 +44,8 @@ export const cachingRows: readonly Row[] = [
       {
         name: 'nobody joins a look-up',
         file: 'src/adapters/caching/login-tokens.ts',
-        find: 'return (fills.get(digest) ?? beginFill(digest, waitMs, requester)).reading',
-        replace: 'return beginFill(digest, waitMs, requester).reading',
+        find: 'return (fills.get(digest) ?? beginFill(digest, waitMs)).reading',
+        replace: 'return beginFill(digest, waitMs).reading',
       },
     ],
     run: (trial) =>

@@ -63,9 +63,9 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'shares a look-up without a lease',
     file: CACHE,
-    find: 'if (!invalidations.isCurrent()) return beginFill(digest, waitMs, requester).reading',
+    find: 'if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading',
     replace:
-      'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, waitMs, requester)).reading',
+      'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, waitMs)).reading',
   },
   {
     name: 'loses sight of a look-up when it begins another',

@@ -84,9 +84,9 @@ export const revocationRows: readonly Row[] = [
       {
         name: 'a look-up is shared without a lease',
         file: CACHE,
-        find: 'if (!invalidations.isCurrent()) return beginFill(digest, waitMs, requester).reading',
+        find: 'if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading',
         replace:
-          'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, waitMs, requester)).reading',
+          'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, waitMs)).reading',
       },
     ],
     run: (trial) => slowLookUps(trial, 'stopped'),
