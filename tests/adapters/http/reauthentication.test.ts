@@ -23,7 +23,7 @@ const listed: Deferred<void>[] = []
 
 before(async () => {
   app = await createTestApp({
-    env: { SERVICE_TOKENS: `tests=${SERVICE_SECRET}` },
+    settings: { SERVICE_TOKENS: `tests=${SERVICE_SECRET}` },
     routes: () => [
       route('POST /upload', {
         auth: 'customer',
