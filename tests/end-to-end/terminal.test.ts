@@ -83,12 +83,17 @@ for (const workers of ['1', '2'])
     })
 
     for (const signals of [[], ['SIGTERM']] as const)
-      test(`exits with 0 when its terminal is closed ${['', 'while it drains'][signals.length]}`, async (t) => {
+      test(`exits with 0 when its terminal is closed${['', ' while it drains'][signals.length]}`, async (t) => {
         const { env, path, processes } = await dataFolder(t)
         const exitCode = join(path, 'exit-code')
         const serve = `${shellCommand('serve')} & echo "process $!"; wait $!; echo $? > ${exitCode}`
         const terminal = inTerminal(`trap '' HUP; ${serve}`, { ...env, WORKERS: workers, DRAIN_DELAY: '1s' })
         const pid = Number((await terminal.until(/process (\d+)/))[1])
+        let isOver = false
+        t.after(() => {
+          // One that a failed test has left.
+          if (!isOver) process.kill(pid, 'SIGKILL')
+        })
         await terminal.until(SERVING)
         for (const signal of signals) {
           process.kill(pid, signal)
@@ -99,6 +104,7 @@ for (const workers of ['1', '2'])
         // As a shell does whose terminal is closed.
         process.kill(pid, 'SIGHUP')
         await until(() => existsSync(exitCode) && readFileSync(exitCode, 'utf8') !== '')
+        isOver = true
         assert.equal(readFileSync(exitCode, 'utf8'), '0\n')
         assert.deepEqual(processes(), [])
       })
