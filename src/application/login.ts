@@ -39,6 +39,8 @@ export interface LoginSettings {
 }
 
 const ATTEMPTS = 3
+/** Of its own: the wait for other instances may have used up the patience of the request. */
+const REHASH_WAIT_MS = 1000
 
 export function makeLogin(ports: Ports, { tokenTtlMs, loginLimitAccount }: LoginSettings): Login {
   const { customers, loginTokens, passwords, throttle, audit, secrets, clock, ids } = ports
@@ -109,7 +111,7 @@ export function makeLogin(ports: Ports, { tokenTtlMs, loginLimitAccount }: Login
     async function renewHash(hashing: HashingPlace, customerId: string, from: string): Promise<void> {
       try {
         const to = await hashing.hash(password)
-        await patience.wait((waitMs) => customers.rehash(customerId, from, to, waitMs))
+        await customers.rehash(customerId, from, to, REHASH_WAIT_MS)
       } catch {}
     }
   }

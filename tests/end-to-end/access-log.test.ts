@@ -153,7 +153,7 @@ describe('the access log', () => {
     const asked = ids.slice(0, 20)
     // Draining, it closes each connection with its answer.
     for (const id of asked) await sendRaw(port, requestOf(id))
-    service.child.kill('SIGTERM')
+    service.child.kill('SIGINT')
     const { code, stdout } = await service.ended
     assert.equal(code, 1)
     assert.deepEqual(idsIn(stdout), asked)
