@@ -24,7 +24,16 @@ export function severalProcesses(count: number): SharedStores {
     on(file) {
       return {
         customers: port<Customers>(file, 'customers'),
-        loginTokens: port<LoginTokens>(file, 'loginTokens'),
+        loginTokens: port<LoginTokens>(file, 'loginTokens', {
+          // Neither a signal nor a callback crosses between processes: all steps are one.
+          async revokeIssuedBefore(beforeMs, atMs, { waitMs, onStep, signal }) {
+            if (signal?.aborted) throw signal.reason
+            const what = { file, store: 'loginTokens', method: 'revokeIssuedBefore' } as const
+            const revoked = Number(await ask({ ...what, values: [beforeMs, atMs, { waitMs }] }))
+            onStep?.(revoked)
+            return revoked
+          },
+        }),
       }
     },
     end() {
@@ -32,11 +41,11 @@ export function severalProcesses(count: number): SharedStores {
     },
   }
 
-  function port<Port extends object>(file: string, store: Asked['store']): Port {
-    return new Proxy({} as Port, {
+  function port<Port extends object>(file: string, store: Asked['store'], own: Partial<Port> = {}): Port {
+    return new Proxy(own as Port, {
       get: (_, method) =>
-        method === 'then'
-          ? undefined
+        method === 'then' || method in own
+          ? own[method as keyof Port]
           : (...values: unknown[]) => ask({ file, store, method: String(method), values }),
     })
   }
