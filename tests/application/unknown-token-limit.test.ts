@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { UnknownTokenLimit } from '../../src/application/unknown-token-limit.ts'
 import { InvalidToken, TooManyUnknownTokens, Unavailable } from '../../src/domain/errors.ts'
+import { movableClock } from '../../src/testing/movable-clock.ts'
 import { anUnknownSecret, type Core, memoryCore } from '../support/core.ts'
 import { aRequester } from '../support/idle-ports.ts'
 
@@ -145,6 +147,15 @@ describe('The limit of unknown tokens', () => {
     await presentMany(core, 101)
     for (let i = 0; i < 10_000; i++) await present(core, anUnknownSecret(), aRequester({ address: `a${i}` }))
     assert.ok((await present(core, anUnknownSecret())) instanceof InvalidToken)
+  })
+
+  it('forgets the oldest of 100,000 known tokens', () => {
+    const limit = new UnknownTokenLimit(movableClock())
+    const requester = aRequester()
+    for (let i = 0; i < 100; i++) limit.charge(`unknown ${i}`, requester, null)
+    for (let i = 0; i <= 100_000; i++) limit.remember(`known ${i}`)
+    assert.equal(limit.reserve('known 1', requester), null)
+    assert.throws(() => limit.reserve('known 0', requester), TooManyUnknownTokens)
   })
 
   it('is not charged for texts that cannot be tokens', async () => {
