@@ -11,6 +11,7 @@ export interface TcpProxy {
   /** Passes nothing on any more, goodbyes included; new connections are accepted and hear nothing. */
   freeze(): void
   thaw(): void
+  isFrozen(): boolean
   /** As where no server listens: ends what is connected, and each new connection at once. */
   refuse(): void
   /** Lets new connections through again. */
@@ -85,6 +86,7 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
       unsent.length = 0
       for (const pass of held.splice(0)) pass()
     },
+    isFrozen: () => isFrozen,
     refuse() {
       isRefusing = true
       endAll()

@@ -80,7 +80,7 @@ async function recordHistory(trial: Trial, file: string, cluster: Cluster, link:
   const history = openHistory(file)
   const customers = cluster.emails.map((email) => customerOf(trial, history, cluster, email))
   const live = (isOver: () => boolean) =>
-    Promise.all(customers.map((customer) => liveAs(customer, cluster, isOver)))
+    Promise.all(customers.map((customer) => liveAs(customer, cluster, link.isFrozen, isOver)))
   // New processes are slow at first, and a fault that finds nobody at work shows nothing.
   await live(() => history.size() >= CALM)
   const chaos = startChaos(faultsOf(cluster, link))
@@ -168,7 +168,12 @@ async function revokeInside({ sql }: TestDatabase, secret: string): Promise<Oper
 }
 
 /** One token after another, each validated everywhere while it is revoked in one way or two, and afterwards. */
-async function liveAs(customer: Customer, { members }: Cluster, isOver: () => boolean): Promise<void> {
+async function liveAs(
+  customer: Customer,
+  { members }: Cluster,
+  isFrozen: () => boolean,
+  isOver: () => boolean,
+): Promise<void> {
   // Not waited for before the end, since a process that is paused answers late.
   const validations: Promise<unknown>[] = []
   let next: Token | null = null
@@ -199,7 +204,9 @@ async function liveAs(customer: Customer, { members }: Cluster, isOver: () => bo
       [update, soon(login)],
       [update, logout],
     ]
-    const way = anyOf<readonly (() => Promise<unknown>)[]>(ways)
+    // Beside an instance that hears nothing: the login finds the token revoked, while the logout still waits.
+    const beside = [() => customer.logout(anyOf(members.slice(1)), token), soon(login)]
+    const way = isFrozen() ? beside : anyOf<readonly (() => Promise<unknown>)[]>(ways)
     await Promise.all(way.map((revoke) => revoke()))
     for (const member of [...members, ...members]) validations.push(customer.validate(member, token))
     isRevoked = true

@@ -20,7 +20,7 @@ import {
 } from '../naive-forms.ts'
 import type { Mutant, Row, Trial } from '../row.ts'
 
-const MUTANT_RUNS = 500
+const MUTANT_RUNS = 1000
 /**
  * Mutants get the same runs each time: by chance other runs would miss the rarest of them. The real code gets new runs
  * each time.
