@@ -74,9 +74,11 @@ export class UnknownTokenLimit {
 
   /** Remembers a token that was just validated or issued. */
   remember(digest: Digest): void {
+    const hour = this.#hour()
+    if (this.#known.get(digest) === hour) return
     this.#known.delete(digest)
     if (this.#known.size >= MAX_KNOWN) this.#known.delete(this.#known.keys().next().value as Digest)
-    this.#known.set(digest, this.#hour())
+    this.#known.set(digest, hour)
   }
 
   #isKnown(digest: Digest): boolean {

@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import type { Statement } from '../session.ts'
 import { lastingClient } from './lasting-client.ts'
 import { CHANNEL } from './notices.ts'
 import { TRIGGER_FINGERPRINT, TRIGGER_PROBLEMS, type TriggerState } from './trigger-state.ts'
@@ -23,13 +24,14 @@ export function speaker({
   /** False for a pooler that breaks prepared statements. */
   readonly prepared: boolean
   readonly onUp: () => void
-  /** Called for each payload when its statement has committed, with the state of the triggers that it found. */
+  /** Called for each heartbeat and ask when its statement has committed, with the state of the triggers that it found. */
   readonly onPublished: (payload: string, triggers: TriggerState) => void
   readonly onDown: (reason: string) => void
 }): Speaker {
   let client: Client | null = null
   let unsaid: string[] = []
   let saying: Promise<void> | null = null
+  let triggers: TriggerState = { fingerprint: '', problems: [] }
   const connection = lastingClient({
     url,
     name: 'latchkey heartbeat',
@@ -57,18 +59,22 @@ export function speaker({
     },
   }
 
+  async function query(by: Client, { name, text }: Statement, values: unknown[]) {
+    return (await by.query<Partial<TriggerState>>({ ...(prepared && { name }), text, values })).rows
+  }
+
   async function sayAll(by: Client): Promise<void> {
     try {
       while (client === by && unsaid.length > 0) {
         const payloads = unsaid
         unsaid = []
-        const { rows } = await by.query({
-          ...(prepared && { name: PUBLISH.name }),
-          text: PUBLISH.text,
-          values: [payloads],
-        })
-        const triggers: TriggerState = { ...rows[0], fingerprint: rows[0].fingerprint ?? '' }
-        for (const payload of payloads) onPublished(payload, triggers)
+        if (!payloads.some(isVerified)) {
+          await query(by, PUBLISH, [payloads])
+          continue
+        }
+        const [found] = await query(by, PUBLISH_AND_VERIFY, [payloads, triggers.fingerprint])
+        triggers = { fingerprint: found?.fingerprint ?? '', problems: found?.problems ?? triggers.problems }
+        for (const payload of payloads) if (isVerified(payload)) onPublished(payload, triggers)
       }
     } catch (error) {
       if (client === by) connection.renew((error as Error).message)
@@ -78,6 +84,11 @@ export function speaker({
   }
 }
 
+/** Whether its statement has to read the state of the triggers: a lease or an acknowledgement depends on it. */
+function isVerified(payload: string): boolean {
+  return / (beat|ask) /.test(payload)
+}
+
 // Nothing of this outlives a crash, so no commit waits for the disk, nor for a standby. Notifying commits follow one
 // another, and one of them may wait for a standby that is gone: the server gives up before this process does, or each
 // attempt would leave a backend behind. The settings end with the statement's transaction.
@@ -85,6 +96,14 @@ const PUBLISH = {
   name: 'publish',
   text: `
     select set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '800ms', true),
-           (select count(pg_notify('${CHANNEL}', payload)) from unnest($1::text[]) as payload),
-           ${TRIGGER_FINGERPRINT} as fingerprint, array(${TRIGGER_PROBLEMS}) as problems`,
+           (select count(pg_notify('${CHANNEL}', payload)) from unnest($1::text[]) as payload)`,
+}
+
+// The problems are looked for only where the fingerprint is another one than before.
+const PUBLISH_AND_VERIFY = {
+  name: 'publish_and_verify',
+  text: `
+    ${PUBLISH.text}, fingerprint,
+           case when fingerprint is distinct from $2 then array(${TRIGGER_PROBLEMS}) end as problems
+      from (select ${TRIGGER_FINGERPRINT} as fingerprint) as triggers`,
 }
