@@ -21,7 +21,6 @@ import {
   LOGIN_TOKENS,
   LOGIN_UNSETTLED,
   NOTHING_OBEYED,
-  REFUSED_LOGOUT_UNSETTLED,
   REVOKED_AGAIN,
 } from '../naive-forms.ts'
 import { withDatabase } from '../pair.ts'
@@ -41,7 +40,7 @@ export const historyRows: readonly Row[] = [
     id: 'G12',
     promise:
       'every run logs invoke and return: to a checker each customer is a register of one login token, 0 anomalies',
-    sizes: { ci: 3000, release: 200_000, mutant: 1500 },
+    sizes: { ci: 3000, release: 200_000 },
     mutants: [
       ACKNOWLEDGED_BEFORE_OBEYED,
       NOTHING_OBEYED,
@@ -54,7 +53,6 @@ export const historyRows: readonly Row[] = [
       },
       REVOKED_AGAIN,
       LOGIN_UNSETTLED,
-      REFUSED_LOGOUT_UNSETTLED,
     ],
     async run(trial) {
       const file = join(trial.folder, 'history.ndjson')

@@ -5,7 +5,12 @@ import { runLatchkey } from '../../support/running-process.ts'
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { until } from '../../support/until.ts'
 import { type Cluster, type Member, post, withCluster } from '../cluster.ts'
-import { LOGIN_UNSETTLED, REFUSED_LOGOUT_UNSETTLED, TRIGGERS_NOT_LOOKED_AT } from '../naive-forms.ts'
+import {
+  LOGIN_UNSETTLED,
+  NO_FORGETTING,
+  REFUSED_LOGOUT_UNSETTLED,
+  TRIGGERS_NOT_LOOKED_AT,
+} from '../naive-forms.ts'
 import { LEASE_MS, withDatabase } from '../pair.ts'
 import type { Row, Trial } from '../row.ts'
 import { shown } from '../scene.ts'
@@ -29,7 +34,7 @@ export const settlingRows: readonly Row[] = [
     promise:
       'beside a frozen listener connection: tables restored from a backup are noticed within a second, and revoking by age clears every cache',
     sizes: { ci: 50, release: 1000 },
-    mutants: [TRIGGERS_NOT_LOOKED_AT],
+    mutants: [TRIGGERS_NOT_LOOKED_AT, NO_FORGETTING],
     run: (trial) => withFrozenListener(trial, CUSTOMERS.restored, restoreTables),
   },
 ]
