@@ -42,7 +42,7 @@ for (const TOKEN_CACHE_TTL of ['60s', '0s']) {
   })
 }
 
-test('whatever says that a token is revoked waits for an instance that hangs, also where nothing is left to revoke', {
+test('every response that says that a token is revoked waits for an instance that hangs, also where nothing is left to revoke', {
   skip: postgresAlone,
 }, async (t) => {
   const one = await startApp({})

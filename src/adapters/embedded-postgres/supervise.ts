@@ -20,7 +20,7 @@ export interface Supervision {
 
 const LOOK_EVERY_MS = 200
 const RETRY_AFTER_MS = 1_000
-/** Whoever took the port of a dead server may only pass by. */
+/** Another program may hold the port of the dead server only for a moment. */
 const ADDRESS_TAKEN_MS = 15_000
 
 /** Looks at the server five times a second, restarts it when it is dead, and renews the session when lost. */
