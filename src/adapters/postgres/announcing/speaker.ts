@@ -72,8 +72,12 @@ export function speaker({
           await query(by, PUBLISH, [payloads])
           continue
         }
-        const [found] = await query(by, PUBLISH_AND_VERIFY, [payloads, triggers.fingerprint])
-        triggers = { fingerprint: found?.fingerprint ?? '', problems: found?.problems ?? triggers.problems }
+        const [found] = await query(by, PUBLISH_AND_VERIFY, [payloads])
+        // A change of the triggers is rare, and reading what is wrong with them costs more than the fingerprint.
+        if (found?.fingerprint !== triggers.fingerprint) {
+          const [read] = await query(by, READ_TRIGGERS, [])
+          triggers = { fingerprint: read?.fingerprint ?? '', problems: read?.problems ?? [] }
+        }
         for (const payload of payloads) if (isVerified(payload)) onPublished(payload, triggers)
       }
     } catch (error) {
@@ -99,11 +103,12 @@ const PUBLISH = {
            (select count(pg_notify('${CHANNEL}', payload)) from unnest($1::text[]) as payload)`,
 }
 
-// The problems are looked for only where the fingerprint is another one than before.
 const PUBLISH_AND_VERIFY = {
   name: 'publish_and_verify',
-  text: `
-    ${PUBLISH.text}, fingerprint,
-           case when fingerprint is distinct from $2 then array(${TRIGGER_PROBLEMS}) end as problems
-      from (select ${TRIGGER_FINGERPRINT} as fingerprint) as triggers`,
+  text: `${PUBLISH.text}, ${TRIGGER_FINGERPRINT} as fingerprint`,
+}
+
+const READ_TRIGGERS = {
+  name: 'read_triggers',
+  text: `select ${TRIGGER_FINGERPRINT} as fingerprint, array(${TRIGGER_PROBLEMS}) as problems`,
 }
