@@ -40,18 +40,19 @@ const LOCK_CUSTOMER = {
   text: 'select password_hash, disabled_at from customers where id = $1 for no key update',
 }
 
-const REVOKE_EARLIER_LOGIN = {
-  name: 'revoke_earlier_login',
+// The token is inserted from the count, so after the earlier one has left the unique index.
+const REPLACE = {
+  name: 'replace_login_token',
   text: `
-    update login_tokens set revoked_at = $2
-     where customer_id = $1 and name = 'login' and revoked_at is null`,
-}
-
-const INSERT = {
-  name: 'insert_token',
-  text: `
-    insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    with revoked as (
+      update login_tokens set revoked_at = $6
+       where customer_id = $2 and name = 'login' and revoked_at is null
+       returning id),
+    earlier as (select count(*)::int as count from revoked),
+    inserted as (
+      insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
+      select $1, $2, $3, $4, $5, $6, $7, $8 from earlier)
+    select count from earlier`,
 }
 
 // Locks the customer's row, so that a disable either sees the token or is seen by it.
@@ -89,16 +90,14 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
         return rows.map(loginTokenOf)
       }),
 
-    // Statements of their own: each sees what the lock waited for. One statement, or no lock, loses logins.
+    // Two statements: the second sees what the lock waited for. One statement, or no lock, loses logins.
     replace: ({ token, digest, verifiedHash }, waitMs) =>
       pool.run(waitMs, (session) =>
         session.transaction(async () => {
           const [owner] = (await session.query(LOCK_CUSTOMER, [token.customerId])).rows
           if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
-          const values = [token.customerId, dateOf(token.createdAtMs)]
-          const { count } = await session.query(REVOKE_EARLIER_LOGIN, values)
-          await session.query(INSERT, valuesOf(token, digest))
-          return count
+          const [earlier] = (await session.query(REPLACE, valuesOf(token, digest))).rows
+          return earlier?.count as number
         }),
       ),
 

@@ -71,8 +71,7 @@ describe('the plans on tables that have grown', () => {
 
     assert.deepEqual(Object.fromEntries(reads), {
       lock_customer: ['customers_pkey'],
-      revoke_earlier_login: ['login_tokens_one_login_key'],
-      insert_token: [],
+      replace_login_token: ['login_tokens_one_login_key'],
       add_token: ['customers_pkey'],
       find_tokens_by_digests: ['customers_pkey', 'login_tokens_token_hash_key'],
       list_tokens_of_customer: ['login_tokens_customer_id_idx'],

@@ -48,8 +48,8 @@ export const historyRows: readonly Row[] = [
       {
         name: "a login revokes everybody's tokens",
         file: LOGIN_TOKENS,
-        find: "where customer_id = $1 and name = 'login' and revoked_at is null",
-        replace: "where $1::uuid is not null and name = 'login' and revoked_at is null",
+        find: "where customer_id = $2 and name = 'login' and revoked_at is null",
+        replace: "where $2::uuid is not null and name = 'login' and revoked_at is null",
       },
       REVOKED_AGAIN,
       LOGIN_UNSETTLED,
