@@ -7,7 +7,7 @@ import { type Pipeline, PipelineScheduler } from './pipelining.ts'
 import { refuse } from './refuse.ts'
 
 interface Connection extends Pipeline {
-  readonly open: Set<Exchange>
+  readonly open: Exchange[]
   last: Exchange | null
   condemned: boolean
   /** The socket goes with the last answer, whatever that answer says. */
@@ -26,8 +26,10 @@ export interface Connections {
   failed(socket: Socket, error: { readonly code?: string | undefined }): void
   /** Lets the exchanges that are open end, and none follow them. */
   closeBehindOpen(): void
-  /** Every exchange without its whole response, those that wait for their turn included. */
-  readonly open: ReadonlySet<Exchange>
+  /** The number of exchanges without their whole response, those that wait for their turn included. */
+  readonly openCount: number
+  /** Those exchanges now. */
+  open(): readonly Exchange[]
   /** Calls back once none is open; at once where none is. */
   whenIdle(idle: () => void): void
 }
@@ -37,18 +39,24 @@ export function makeConnections(
   onEnded: (ended: Ended) => void,
   dispatch: (exchange: Exchange) => void,
 ): Connections {
-  const connections = new WeakMap<Socket, Connection>()
-  const open = new Set<Exchange>()
+  const connections = new Map<Socket, Connection>()
+  // A number and arrays: a Set that many short exchanges pass through keeps the ended ones alive until a full garbage
+  // collection, as its outgrown tables refer to the newer ones.
+  let openCount = 0
   const pipelines = new PipelineScheduler(dispatch, (pipeline) => condemn(pipeline as Connection))
   let whenIdle: (() => void) | null = null
 
   return {
+    get openCount() {
+      return openCount
+    },
+
     open,
 
     add(socket) {
       const connection: Connection = {
         socket,
-        open: new Set(),
+        open: [],
         waiting: [],
         isScheduled: false,
         last: null,
@@ -61,7 +69,8 @@ export function makeConnections(
       // Responses that wait for an earlier one hear nothing of it when the connection goes.
       socket.once('close', () => {
         connection.waiting = []
-        for (const exchange of connection.open) end(exchange, connection)
+        for (const exchange of [...connection.open]) end(exchange, connection)
+        connections.delete(socket)
       })
       connections.set(socket, connection)
       pipelines.add(connection)
@@ -76,11 +85,11 @@ export function makeConnections(
         return
       }
       if (!exchange.response.shouldKeepAlive) connection.condemned = true
-      connection.open.add(exchange)
+      connection.open.push(exchange)
       connection.last = exchange
-      open.add(exchange)
+      openCount += 1
       exchange.response.on('close', () => end(exchange, connection))
-      if (connection.open.size === 1) dispatch(exchange)
+      if (connection.open.length === 1) dispatch(exchange)
       else pipelines.enqueue(connection, exchange)
     },
 
@@ -101,7 +110,7 @@ export function makeConnections(
         // The error lies in the body of the last request: its own answer tells of it, unless it has one.
         last.closes = true
         connection.ends = true
-        if (connection.open.has(last)) last.failBody(failure)
+        if (connection.open.includes(last)) last.failBody(failure)
         else settle(socket, connection)
         return
       }
@@ -111,14 +120,20 @@ export function makeConnections(
 
     closeBehindOpen() {
       // The one that closes takes what is due behind it with it: only the last of each connection may.
-      const lasts = new Map([...open].map((exchange) => [exchange.request.socket, exchange]))
-      for (const exchange of lasts.values()) exchange.closes = true
+      for (const { open } of connections.values()) {
+        const last = open.at(-1)
+        if (last !== undefined) last.closes = true
+      }
     },
 
     whenIdle(idle) {
       whenIdle = idle
-      if (open.size === 0) idle()
+      if (openCount === 0) idle()
     },
+  }
+
+  function open(): readonly Exchange[] {
+    return [...connections.values()].flatMap((connection) => connection.open)
   }
 
   function of(socket: Socket): Connection {
@@ -127,32 +142,37 @@ export function makeConnections(
 
   function end(exchange: Exchange, connection: Connection): void {
     // The end of the connection may come before that of the answer.
-    if (!open.delete(exchange)) return
+    if (!take(connection.open, exchange)) return
+    openCount -= 1
     if (!exchange.response.writableFinished) exchange.cancel(CLIENT_GONE)
-    connection.open.delete(exchange)
     exchange.span?.end(exchange)
     onEnded(exchange)
     if (exchange.closes) condemn(connection)
     if (connection.isScheduled) pipelines.schedule(connection)
     settle(exchange.request.socket, connection)
-    if (open.size === 0) whenIdle?.()
+    if (openCount === 0) whenIdle?.()
   }
 
   /** Forgets the requests that wait behind a response that closes the connection. */
   function condemn(connection: Connection): void {
     connection.condemned = true
-    for (const exchange of connection.waiting) {
-      open.delete(exchange)
-      connection.open.delete(exchange)
-    }
+    for (const exchange of connection.waiting) if (take(connection.open, exchange)) openCount -= 1
     connection.waiting = []
   }
 
   /** Writes the parser's failure once nothing is due before it. */
   function settle(socket: Socket, connection: Connection): void {
-    if (connection.open.size > 0 || !socket.writable) return
+    if (connection.open.length > 0 || !socket.writable) return
     if (connection.ends) socket.destroySoon()
     if (connection.failure === null) return
     refuse(socket, connection.failure, accessLog, onEnded)
   }
+}
+
+/** Removes the item; false when it is not there. */
+function take<T>(items: T[], item: T): boolean {
+  const index = items.indexOf(item)
+  if (index === 0) items.shift()
+  else if (index > 0) items.splice(index, 1)
+  return index >= 0
 }

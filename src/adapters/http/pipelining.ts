@@ -15,7 +15,7 @@ const ALERT_MS = 60_000
 export interface Pipeline {
   readonly socket: Socket
   /** Exchanges whose responses are not completely sent, in the order of their requests; the waiting ones come last. */
-  readonly open: ReadonlySet<Exchange>
+  readonly open: readonly Exchange[]
   /** Exchanges that are parsed and not dispatched yet. */
   waiting: Exchange[]
   /** The exchange that was parsed last. */
@@ -86,7 +86,7 @@ export class PipelineScheduler {
 
   /** Lets the connection have a turn: there may be bytes to parse, or room for a request. */
   schedule(pipeline: Pipeline): void {
-    const isPrompt = pipeline.open.size === 0 && pipeline.socket.readableLength <= MAX_PARSED_BYTES
+    const isPrompt = pipeline.open.length === 0 && pipeline.socket.readableLength <= MAX_PARSED_BYTES
     if (isPrompt) this.#prompt.add(pipeline)
     else this.#backlog.add(pipeline)
     if (this.#isRunning) return

@@ -104,7 +104,7 @@ export async function startServer(
   return {
     url: urlOf(server.address() as AddressInfo),
     draining: () => draining,
-    activeRequests: () => connections.open.size,
+    activeRequests: () => connections.openCount,
     drain,
   }
 
@@ -144,7 +144,7 @@ export async function startServer(
   }
 
   function giveUp(): void {
-    for (const exchange of connections.open) sendFailure(exchange, new Unavailable())
+    for (const exchange of connections.open()) sendFailure(exchange, new Unavailable())
     setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS)
   }
 }

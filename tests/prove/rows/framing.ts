@@ -87,13 +87,13 @@ export const framingRows: readonly Row[] = [
       {
         name: 'requests behind one that closes are served',
         file: CONNECTIONS,
-        find: 'for (const exchange of connection.waiting) {\n',
-        replace: 'for (const exchange of connection.waiting) {\n      dispatch(exchange)\n',
+        find: 'for (const exchange of connection.waiting) if',
+        replace: 'connection.waiting.forEach(dispatch)\n    for (const exchange of connection.waiting) if',
       },
       {
         name: 'a parser error is answered before what was due',
         file: CONNECTIONS,
-        find: 'connection.open.size > 0 || ',
+        find: 'connection.open.length > 0 || ',
         replace: '',
       },
       mutants.coding as Mutant,
