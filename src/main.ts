@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { runProgram } from './program.ts'
+import { runProgram } from './program/program.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string

@@ -11,7 +11,7 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })
-const core = files.filter((file) => /^(domain|application)\//.test(file)).map((file) => join(src, file))
+const core = files.filter((file) => /^(lib|domain|application)\//.test(file)).map((file) => join(src, file))
 
 describe('The arrows of the house', () => {
   test('no file of src imports what its room may not know', () => {

@@ -10,7 +10,11 @@ const events = Object.entries(AUDIT_EVENTS)
 const code = (name: string) => `\`${name}\``
 
 test('the table of events is that of the code', () => {
-  const rows = events.map(([name, { meaning, tells }]) => [code(name), meaning, tells.map(code).join(', ')])
+  const rows = events.map(([name, { meaning, recordedFields }]) => [
+    code(name),
+    meaning,
+    recordedFields.map(code).join(', '),
+  ])
   assert.ok(text.includes(`\n\n${markdownTable(['event', 'meaning', 'tells'], rows)}\n\n`))
 })
 

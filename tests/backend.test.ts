@@ -9,19 +9,19 @@ import { memoryStore } from '../src/adapters/memory/store.ts'
 import { pinoLog } from '../src/adapters/pino/log.ts'
 import type { MigrationSet } from '../src/adapters/postgres/migrations.ts'
 import { systemClock } from '../src/adapters/system-clock/clock.ts'
-import { type Finding, fine } from '../src/application/finding.ts'
 import {
-  type Backend,
-  BackendRefused,
-  type OpenBackend,
+  type Database,
+  DatabaseUnusable,
+  type OpenDatabase,
   type Role,
-  sharedWithWorkers,
-} from '../src/backend.ts'
-import { applyMigrations, listPendingMigrations, withStore } from '../src/commands.ts'
-import { diagnose } from '../src/doctor.ts'
-import { postgresBackendWith } from '../src/postgres-backend.ts'
-import { lookAt } from '../src/readiness-of.ts'
-import { type Service, startService } from '../src/service.ts'
+} from '../src/application/ports/database.ts'
+import { createPostgresDatabase } from '../src/composition/postgres-database.ts'
+import { checkDatabase } from '../src/composition/readiness-report.ts'
+import { type Service, startService } from '../src/composition/service.ts'
+import { workerEnvironment } from '../src/composition/worker-environment.ts'
+import { type CheckResult, checkPassed } from '../src/lib/check-result.ts'
+import { applyMigrations, listPendingMigrations, withStore } from '../src/program/commands.ts'
+import { diagnose } from '../src/program/doctor.ts'
 import { callAt } from '../src/testing/call.ts'
 import { movableClock } from '../src/testing/movable-clock.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
@@ -31,27 +31,27 @@ import { EMAIL, HASH, PASSWORD } from './support/program-suite.ts'
 import { startProcess, UNTHROTTLED } from './support/running-process.ts'
 
 /** A database of another kind: what one process remembers. */
-function memoryBackend(): Backend & { readonly opened: Role[]; isReady: boolean; closed: number } {
+function memoryDatabase(): Database & { readonly opened: Role[]; isReady: boolean; closed: number } {
   const store = memoryStore()
-  const backend = {
+  const database = {
     opened: [] as Role[],
     isReady: true,
     closed: 0,
-    async open(role: Role): Promise<OpenBackend> {
-      backend.opened.push(role)
+    async open(role: Role): Promise<OpenDatabase> {
+      database.opened.push(role)
       return {
         customers: memoryCustomers(store),
         loginTokens: memoryLoginTokens(store),
-        ready: async () => backend.isReady,
+        ready: async () => database.isReady,
         async close() {
-          backend.closed += 1
+          database.closed += 1
         },
       }
     },
     migrate: async () => ['0001_made_up'],
     pendingMigrations: async () => ['0002_made_up'],
   }
-  return backend
+  return database
 }
 
 function configured(env: Readonly<Record<string, string>> = {}) {
@@ -62,16 +62,16 @@ function configured(env: Readonly<Record<string, string>> = {}) {
 }
 
 describe('a service on a database of another kind', () => {
-  const backend = memoryBackend()
+  const database = memoryDatabase()
   const configuration = configured()
   let service: Service
   before(async () => {
     const log = pinoLog({ level: 'silent' })
-    service = await startService({ configuration, log, backend, version: '1.0.0' })
-    const { customers, patience } = service.latchkey
+    service = await startService({ configuration, log, database, version: '1.0.0' })
+    const { customers, deadline } = service.useCases
     await customers.add(
       { email: 'ana@example.com', name: 'Ana', password: { password: PASSWORD } },
-      patience(),
+      deadline(),
     )
   })
   after(() => service.stop({ delay: false }))
@@ -105,7 +105,7 @@ describe('a service on a database of another kind', () => {
       [false, 503],
       [true, 200],
     ] as const) {
-      backend.isReady = isReady
+      database.isReady = isReady
       while ((await ready()) !== status) await sleep(20)
     }
   })
@@ -115,7 +115,7 @@ describe('a service on a database of another kind', () => {
     const other = await startService({
       configuration,
       log: pinoLog({ level: 'silent' }),
-      backend,
+      database,
       adapters: { clock },
       version: '1.0.0',
     })
@@ -132,25 +132,25 @@ describe('a service on a database of another kind', () => {
   })
 
   test('gives its commands the same database, which is closed behind each', async () => {
-    const options = { configuration: configured({ TOKEN_CACHE_TTL: '0s' }), backend }
-    const closedBefore = backend.closed
+    const options = { configuration: configured({ TOKEN_CACHE_TTL: '0s' }), database }
+    const closedBefore = database.closed
     const emails = await withStore(options, async ({ listCustomers }) =>
       (await listCustomers(null, 9)).map(({ email }) => email),
     )
     assert.deepEqual(emails, ['ana@example.com'])
-    assert.equal(backend.opened.at(-1), 'command')
-    assert.equal(backend.closed, closedBefore + 1)
+    assert.equal(database.opened.at(-1), 'command')
+    assert.equal(database.closed, closedBefore + 1)
     assert.deepEqual(await applyMigrations(options), ['0001_made_up'])
     assert.deepEqual(await listPendingMigrations(options), ['0002_made_up'])
   })
 
   test('acknowledges what a command changes when no service can keep what was before', async () => {
-    const kept = { configuration: configured({ TOKEN_CACHE_TTL: '300ms' }), backend }
+    const kept = { configuration: configured({ TOKEN_CACHE_TTL: '300ms' }), database }
     const beganMs = performance.now()
-    await withStore(kept, async ({ customers, patience }) => {
-      const found = await customers.find('ana@example.com', patience())
+    await withStore(kept, async ({ customers, deadline }) => {
+      const found = await customers.find('ana@example.com', deadline())
       assert.ok(found)
-      await customers.disable(found.id, patience())
+      await customers.disable(found.id, deadline())
     })
     // The cache's time, and the longest that a look-up before the change may take.
     assert.ok(performance.now() - beganMs >= 1299)
@@ -158,20 +158,20 @@ describe('a service on a database of another kind', () => {
 
   test('uses the adapters that it was given, and so do its commands', async () => {
     const secrets = { issue: () => ({ secret: 'mine', digest: 'a'.repeat(64) }), digestOf: () => null }
-    const other = memoryBackend()
+    const other = memoryDatabase()
     const log = pinoLog({ level: 'silent' })
     const own = await startService({
       configuration,
       log,
-      backend: other,
+      database: other,
       adapters: { secrets },
       version: '1',
     })
     try {
-      const { customers, patience } = own.latchkey
+      const { customers, deadline } = own.useCases
       await customers.add(
         { email: 'bea@example.com', name: null, password: { password: PASSWORD } },
-        patience(),
+        deadline(),
       )
       const body = { email: 'bea@example.com', password: PASSWORD }
       assert.equal((await callAt(own.url, '/api/login', { body })).body.token, 'mine')
@@ -183,21 +183,21 @@ describe('a service on a database of another kind', () => {
 })
 
 describe('doctor on a database of another kind', () => {
-  const findingsOf = async (backend: Backend) =>
-    (await diagnose({ backend, adapters: { passwords: fakePasswords() } })).findings.filter(({ name }) =>
+  const findingsOf = async (database: Database) =>
+    (await diagnose({ database, adapters: { passwords: fakePasswords() } })).findings.filter(({ name }) =>
       name.startsWith('database'),
     )
 
   test('tells what that finds out about itself, whatever DATABASE_URL says', async () => {
-    const found = fine('database.shelf', 'It is there.', { books: 3 })
-    assert.deepEqual(await findingsOf({ ...memoryBackend(), examine: async () => [found] }), [found])
+    const found = checkPassed('database.shelf', 'It is there.', { books: 3 })
+    assert.deepEqual(await findingsOf({ ...memoryDatabase(), examine: async () => [found] }), [found])
   })
 
   test('tells that it has nothing to tell, or could not', async () => {
-    const [nothing] = await findingsOf(memoryBackend())
+    const [nothing] = await findingsOf(memoryDatabase())
     assert.equal(nothing?.state, 'ok')
     const failing = async () => Promise.reject(new Error('no\nshelf'))
-    const [failed] = await findingsOf({ ...memoryBackend(), examine: failing })
+    const [failed] = await findingsOf({ ...memoryDatabase(), examine: failing })
     assert.deepEqual([failed?.state, failed?.message], ['failure', 'no shelf'])
   })
 })
@@ -209,7 +209,7 @@ describe('doctor on PostgreSQL with migrations of a program’s own', () => {
       log: pinoLog({ level: 'silent' }),
       clock: systemClock,
     }
-    return (await postgresBackendWith(own).examine?.(surroundings)) ?? []
+    return (await createPostgresDatabase(own).examine?.(surroundings)) ?? []
   }
 
   test('tells of those that the database lacks, without which no start would be', async (t) => {
@@ -218,7 +218,8 @@ describe('doctor on PostgreSQL with migrations of a program’s own', () => {
     const folder = join(import.meta.dirname, '../examples/orders/sql')
     const orders = { owner: 'orders', folder, table: 'orders_migrations' }
     const env = { DATABASE_URL: database.url, MIGRATE: 'off' }
-    const of = (findings: readonly Finding[]) => findings.find(({ name }) => name === 'database.migrations')
+    const of = (findings: readonly CheckResult[]) =>
+      findings.find(({ name }) => name === 'database.migrations')
     assert.deepEqual(of(await examined([], env))?.state, 'ok')
     const found = of(await examined([orders], env))
     assert.deepEqual([found?.state, found?.message], ['failure', 'The schema lacks 0001_orders.'])
@@ -229,22 +230,25 @@ describe('A look at a database', () => {
   test('finds one out of reach whose kind throws against the rules', async () => {
     const failing = async () => Promise.reject(new Error('corrupt'))
     const nowhere = { reachable: false, current: false }
-    const opened = { close: async () => {} } as OpenBackend
-    assert.deepEqual(await lookAt({ ...opened, ready: failing }), nowhere)
-    assert.deepEqual(await lookAt({ ...opened, ready: async () => true, look: failing }), nowhere)
+    const opened = { close: async () => {} } as OpenDatabase
+    assert.deepEqual(await checkDatabase({ ...opened, ready: failing }), nowhere)
+    assert.deepEqual(
+      await checkDatabase({ ...opened, ready: async () => true, checkStatus: failing }),
+      nowhere,
+    )
   })
 })
 
 describe('several workers on a database of another kind', () => {
-  const open: OpenBackend = {
-    ...({} as Pick<OpenBackend, 'customers' | 'loginTokens'>),
+  const open: OpenDatabase = {
+    ...({} as Pick<OpenDatabase, 'customers' | 'loginTokens'>),
     ready: async () => true,
     close: async () => {},
   }
-  const invalidations = { subscribe() {}, isCurrent: () => true, announce: async () => {} }
+  const invalidations = { subscribe() {}, isCurrent: () => true, publish: async () => {} }
 
   test('are refused in one line where only one process can open it', () => {
-    assert.throws(() => sharedWithWorkers(open, configured({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })), {
+    assert.throws(() => workerEnvironment(open, configured({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })), {
       name: 'BackendRefused',
       message: 'WORKERS=2: only one process can serve from this database.',
     })
@@ -254,11 +258,11 @@ describe('several workers on a database of another kind', () => {
     const shared = { ...open, workerEnv: { FILE: 'a' } }
     const cached = configured({ WORKERS: '2' })
     const isRefusal = (error: Error) =>
-      error instanceof BackendRefused && error.forOperators && /TOKEN_CACHE_TTL=0s/.test(error.message)
-    assert.throws(() => sharedWithWorkers(shared, cached), isRefusal)
-    assert.deepEqual(sharedWithWorkers({ ...shared, invalidations }, cached), { FILE: 'a' })
+      error instanceof DatabaseUnusable && error.forOperators && /TOKEN_CACHE_TTL=0s/.test(error.message)
+    assert.throws(() => workerEnvironment(shared, cached), isRefusal)
+    assert.deepEqual(workerEnvironment({ ...shared, invalidations }, cached), { FILE: 'a' })
     const uncached = configured({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })
-    assert.deepEqual(sharedWithWorkers(shared, uncached), { FILE: 'a' })
+    assert.deepEqual(workerEnvironment(shared, uncached), { FILE: 'a' })
   })
 
   describe('as a program', () => {
@@ -268,17 +272,17 @@ describe('several workers on a database of another kind', () => {
       database = await createTestDatabase()
       folder = await ownProgram(
         'my-service.ts',
-        `import { postgresBackend, runProgram } from 'latchkey'
+        `import { postgresDatabase, runProgram } from 'latchkey'
 
-const backend = {
-  ...postgresBackend,
-  async open(...asked: Parameters<typeof postgresBackend.open>) {
-    const { invalidations, throttle, workerEnv, ...opened } = await postgresBackend.open(...asked)
+const database = {
+  ...postgresDatabase,
+  async open(...asked: Parameters<typeof postgresDatabase.open>) {
+    const { invalidations, throttle, workerEnv, ...opened } = await postgresDatabase.open(...asked)
     return process.env.SHARED === undefined ? opened : { ...opened, workerEnv }
   },
 }
 
-await runProgram({ version: '1.0.0', backend })
+await runProgram({ version: '1.0.0', database })
 `,
       )
     })

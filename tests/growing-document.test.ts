@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Command } from 'commander'
 import type { Operations } from '../src/adapters/cli/operations.ts'
-import { makeProgram } from '../src/adapters/cli/program.ts'
+import { createProgram } from '../src/adapters/cli/program.ts'
 import { SETTINGS } from '../src/adapters/config/settings.ts'
 import { ROWS } from './prove/rows.ts'
 import { hasHaProxy } from './support/haproxy.ts'
@@ -38,7 +38,7 @@ test('the settings are those of the code', () => {
 })
 
 test('the commands and their options are those of the program', () => {
-  const program = makeProgram({ version: '0.0.0' } as Operations, process)
+  const program = createProgram({ version: '0.0.0' } as Operations, process)
   for (const command of found(/latchkey ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?(?: --[a-z-]+)?)(?=[ `\n])/g)) {
     let at: Command | undefined = program
     for (const word of command.split(' ')) {
@@ -62,7 +62,9 @@ test('the rows of the proof are there', () => {
 test('a standby is refused by the sentence that is shown', () => {
   const [line = ''] = blocks('text')
   const sentence = line.replace(/^latchkey: /, '').trim()
-  assert.ok(readFileSync(join(root, 'src/adapters/postgres/server-faults.ts'), 'utf8').includes(sentence))
+  assert.ok(
+    readFileSync(join(root, 'src/adapters/postgres/connection/server-faults.ts'), 'utf8').includes(sentence),
+  )
 })
 
 const skip = hasHaProxy() ? false : 'haproxy is not on this machine'

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { SETTINGS } from '../src/adapters/config/settings.ts'
-import { STATUS_OF } from '../src/adapters/http/errors.ts'
+import { STATUS_BY_REASON } from '../src/adapters/http/errors.ts'
 import { callAt } from '../src/testing/call.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
 import { fencedBlocks } from './support/fenced-blocks.ts'
@@ -55,7 +55,7 @@ test('the table of reasons has every reason with its status', () => {
       .map(([, reason]) => [reason, Number(status)])
       .filter(([reason]) => reason !== 'errors'),
   )
-  assert.deepEqual(Object.fromEntries(told), STATUS_OF)
+  assert.deepEqual(Object.fromEntries(told), STATUS_BY_REASON)
 })
 
 describe('the commands', () => {

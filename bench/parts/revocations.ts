@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openPool } from '../../src/adapters/postgres/connection/pool.ts'
 import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts'
-import { openPool } from '../../src/adapters/postgres/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../../tests/support/database.ts'
 import { type RunningProcess, startLatchkey } from '../../tests/support/running-process.ts'
 import { cpuSecondsOf } from '../machine.ts'

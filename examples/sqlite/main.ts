@@ -1,4 +1,4 @@
 import { runProgram } from 'latchkey'
-import { sqliteBackend } from './src/backend.ts'
+import { sqliteDatabase } from './src/service-database.ts'
 
-await runProgram({ version: '1.0.0', backend: sqliteBackend })
+await runProgram({ version: '1.0.0', database: sqliteDatabase })

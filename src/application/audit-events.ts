@@ -5,12 +5,12 @@
 export const AUDIT_EVENTS = {
   'login.succeeded': {
     meaning: 'a customer logged in',
-    tells: ['customer_id', 'token_id'],
+    recordedFields: ['customer_id', 'token_id'],
     reasons: {},
   },
   'login.failed': {
     meaning: 'a login was refused',
-    tells: ['customer_id'],
+    recordedFields: ['customer_id'],
     reasons: {
       unknown: 'the e-mail is no customer’s, and `customer_id` is null',
       disabled: 'the customer is disabled, whatever the password',
@@ -19,7 +19,7 @@ export const AUDIT_EVENTS = {
   },
   'login.throttled': {
     meaning: 'a login was refused unseen, since too many failed before it',
-    tells: [],
+    recordedFields: [],
     reasons: {
       account: 'for the account from this address',
       address: 'from this address',
@@ -28,12 +28,12 @@ export const AUDIT_EVENTS = {
   },
   'token.issued': {
     meaning: 'a token was made',
-    tells: ['customer_id', 'token_id', 'token_name', 'abilities'],
+    recordedFields: ['customer_id', 'token_id', 'token_name', 'abilities'],
     reasons: {},
   },
   'token.revoked': {
     meaning: 'tokens were revoked: the one that is named, or `count` of the customer’s',
-    tells: ['service', 'customer_id', 'token_id', 'token_name', 'count'],
+    recordedFields: ['service', 'customer_id', 'token_id', 'token_name', 'count'],
     reasons: {
       replaced: 'by a new login',
       logout: 'by the customer’s logout',
@@ -46,7 +46,7 @@ export const AUDIT_EVENTS = {
   },
   'token.denied': {
     meaning: 'a well-formed token was refused',
-    tells: ['customer_id', 'token_id'],
+    recordedFields: ['customer_id', 'token_id'],
     reasons: {
       unknown: 'nobody has it: invented, deleted with its customer, or of another service',
       revoked: 'it was revoked',
@@ -57,7 +57,7 @@ export const AUDIT_EVENTS = {
   },
   'service.denied': {
     meaning: 'a service route was called without a configured service token',
-    tells: [],
+    recordedFields: [],
     reasons: {
       missing: 'no bearer token was presented',
       unknown: 'it is none of those that are configured',
@@ -65,39 +65,39 @@ export const AUDIT_EVENTS = {
   },
   'service.tokens_set': {
     meaning: 'the service tokens were read again; these are accepted from then on',
-    tells: ['service_tokens'],
+    recordedFields: ['service_tokens'],
     reasons: {},
   },
   'customer.added': {
     meaning: 'a customer was made, or `count` of them by an import',
-    tells: ['customer_id', 'count'],
+    recordedFields: ['customer_id', 'count'],
     reasons: {},
   },
   'customer.password_set': {
     meaning: 'a customer was given a password',
-    tells: ['customer_id'],
+    recordedFields: ['customer_id'],
     reasons: {},
   },
   'customer.disabled': {
     meaning: 'a customer was disabled',
-    tells: ['customer_id'],
+    recordedFields: ['customer_id'],
     reasons: {},
   },
   'customer.enabled': {
     meaning: 'a customer was enabled again',
-    tells: ['customer_id'],
+    recordedFields: ['customer_id'],
     reasons: {},
   },
   'customer.deleted': {
     meaning: 'a customer was deleted, with all tokens',
-    tells: ['customer_id'],
+    recordedFields: ['customer_id'],
     reasons: {},
   },
 } as const satisfies Readonly<Record<string, AuditEvent>>
 
 interface AuditEvent {
   readonly meaning: string
-  readonly tells: readonly string[]
+  readonly recordedFields: readonly string[]
   readonly reasons: Readonly<Record<string, string>>
 }
 
@@ -106,7 +106,7 @@ type Events = typeof AUDIT_EVENTS
 export type AuditEventName = keyof Events
 
 /** What an event tells of its occasion. */
-export type ToldBy<Name extends AuditEventName> = Events[Name]['tells'][number]
+export type RecordedField<Name extends AuditEventName> = Events[Name]['recordedFields'][number]
 
 /** The words of an event's reasons; none for most. */
 export type AuditReason<Name extends AuditEventName> = keyof Events[Name]['reasons']

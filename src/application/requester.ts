@@ -1,3 +1,5 @@
+import type { Cancellation } from '../lib/cancellation.ts'
+
 /** Where a request comes from and whether its answer is still wanted. */
 export interface Requester {
   readonly requestId: string
@@ -15,15 +17,6 @@ export interface ServiceRequester {
 }
 
 /** Who asked, as the audit log tells of it. */
-export function askedBy({ requestId, address }: Requester) {
+export function requesterFields({ requestId, address }: Requester) {
   return { request_id: requestId, address }
-}
-
-/** What of the platform's `AbortSignal` the core needs to know. */
-export interface Cancellation {
-  readonly aborted: boolean
-  /** The error with which work that is called off rejects. */
-  readonly reason: unknown
-  addEventListener(event: 'abort', listener: () => void): void
-  removeEventListener(event: 'abort', listener: () => void): void
 }

@@ -54,6 +54,6 @@ export function authenticates({ token, customer }: OwnedToken, nowMs: number): b
 }
 
 /** When a token made at a moment expires; a `null` lifetime is for ever. */
-export function expiryOf(createdAtMs: number, ttlMs: number | null): number | null {
+export function expiresAt(createdAtMs: number, ttlMs: number | null): number | null {
   return ttlMs === null ? null : createdAtMs + ttlMs
 }

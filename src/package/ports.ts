@@ -1,35 +1,35 @@
 /** What an adapter of one's own is written against: the ports, and the part of the domain that they speak of. */
-export type { AccessLog, Answered } from '../application/ports/access-log.ts'
+
+export type { Prunable } from '../application/jobs/pruning.ts'
+export type { AccessLog, RespondedRequest } from '../application/ports/access-log.ts'
 export type { AuditFields, AuditLog } from '../application/ports/audit-log.ts'
 export type { Cache } from '../application/ports/cache.ts'
-export type { Clock, Ids } from '../application/ports/clock.ts'
 export type { CustomerCredentials, Customers } from '../application/ports/customers.ts'
+export type { Ids } from '../application/ports/ids.ts'
 export type { Invalidation, Invalidations } from '../application/ports/invalidations.ts'
 export type { Log, LogFields } from '../application/ports/log.ts'
 export type {
   LoginAdmission,
   LoginAttempt,
   LoginOutcome,
-  LoginPlace,
+  LoginSlot,
   LoginThrottle,
 } from '../application/ports/login-throttle.ts'
 export type {
   LoginTokens,
   NewLogin,
   PageEnd,
-  Steps,
+  StepOptions,
   TokenChoice,
   TokenPage,
   TokenUse,
 } from '../application/ports/login-tokens.ts'
 export type { PasswordBlocklist } from '../application/ports/password-blocklist.ts'
-export type { HashingPlace, PasswordHasher } from '../application/ports/password-hasher.ts'
+export type { HashingSlot, PasswordHasher } from '../application/ports/password-hasher.ts'
 export type { Ports } from '../application/ports/ports.ts'
 export type { IssuedSecret, ServiceSecrets, TokenSecrets } from '../application/ports/secrets.ts'
 export type { TokenUsage } from '../application/ports/token-usage.ts'
-export type { Prunable } from '../application/pruning.ts'
-export type { Cancellation, Requester } from '../application/requester.ts'
-export type { Soon } from '../application/soon.ts'
+export type { Requester } from '../application/requester.ts'
 export { type Customer, foldedEmail } from '../domain/customer.ts'
 export { Unavailable } from '../domain/errors.ts'
 export {
@@ -49,3 +49,6 @@ export {
   tokenState,
 } from '../domain/login-token.ts'
 export type { ServiceToken } from '../domain/service-token.ts'
+export type { Cancellation } from '../lib/cancellation.ts'
+export type { Clock } from '../lib/clock.ts'
+export type { MaybePromise } from '../lib/maybe-promise.ts'

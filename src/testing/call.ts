@@ -33,8 +33,8 @@ export async function callAt(
     headers: sent,
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
-  const { status, headers: answered } = response
+  const { status, headers: responded } = response
   const text = await response.text()
-  const isJson = /\bjson\b/.test(answered.get('content-type') ?? '')
-  return { status, headers: answered, body: text === '' ? null : isJson ? JSON.parse(text) : text }
+  const isJson = /\bjson\b/.test(responded.get('content-type') ?? '')
+  return { status, headers: responded, body: text === '' ? null : isJson ? JSON.parse(text) : text }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../application/ports/clock.ts'
+import type { Clock } from '../lib/clock.ts'
 
 /** A clock that stands still until it is moved. */
 export interface MovableClock extends Clock {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { aDigest, aLoginToken } from './builders.ts'
-import { login, type Stores, storedCustomer, unrevoked, WAIT_MS } from './stores.ts'
+import { login, type Stores, storedCustomer, TIMEOUT_MS, unrevoked } from './stores.ts'
 
 /**
  * Parallel logins of one customer, every fourth logged out as soon as it is in. All succeed, and
@@ -11,7 +11,7 @@ export async function raceLogins(stores: Stores, parallel: number): Promise<void
   const rounds = Array.from({ length: parallel }, async (_, index) => {
     const { token, digest, accepted } = await login(stores, customer)
     assert.ok(accepted, 'a parallel login was refused')
-    if (index % 4 === 3) await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
+    if (index % 4 === 3) await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
     return { token, isLoggedOut: index % 4 === 3 }
   })
   const results = await Promise.all(rounds)
@@ -46,14 +46,14 @@ export async function raceEnding(
     if (index === endsAfter) {
       calls.push(
         ending === 'password'
-          ? stores.customers.setPasswordHash(customer.id, 'another hash', Date.now(), WAIT_MS)
-          : stores.customers.disable(customer.id, Date.now(), WAIT_MS),
+          ? stores.customers.setPasswordHash(customer.id, 'another hash', Date.now(), TIMEOUT_MS)
+          : stores.customers.disable(customer.id, Date.now(), TIMEOUT_MS),
       )
     }
     calls.push(login(stores, customer))
     // Another password ends no named token that is made after it, a disable each.
     const bot = aLoginToken({ customerId: customer.id, name: 'bot' })
-    if (ending === 'disable') calls.push(stores.loginTokens.add(bot, aDigest(), WAIT_MS))
+    if (ending === 'disable') calls.push(stores.loginTokens.add(bot, aDigest(), TIMEOUT_MS))
   }
   await Promise.all(calls)
   assert.deepEqual(await unrevoked(stores, customer.id), [], `a token outlived the ${ending}`)

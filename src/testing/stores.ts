@@ -17,7 +17,7 @@ export interface Stores {
 export type CreateStores = () => Promise<Stores>
 
 /** How long a store may take: tests run beside one another, on a machine that has other things to do. */
-export const WAIT_MS = 30_000
+export const TIMEOUT_MS = 30_000
 
 /** A sentence that an adapter keeps waiting for so long fails, by its name; most take milliseconds. */
 export const SENTENCE = { timeout: 120_000 }
@@ -50,7 +50,7 @@ export async function storedCustomer(
 ): Promise<StoredCustomer> {
   const customer = aCustomer(different)
   const passwordHash = aPasswordHash()
-  if (!(await customers.add({ customer, passwordHash }, WAIT_MS))) throw new Error('The e-mail is taken.')
+  if (!(await customers.add({ customer, passwordHash }, TIMEOUT_MS))) throw new Error('The e-mail is taken.')
   return { ...customer, passwordHash }
 }
 
@@ -68,7 +68,7 @@ export async function login(
 ): Promise<StoredToken & { readonly accepted: boolean; readonly revoked: number | null }> {
   const token = aLoginToken({ customerId: id, ...different })
   const digest = aDigest()
-  const revoked = await loginTokens.replace({ token, digest, verifiedHash: passwordHash }, WAIT_MS)
+  const revoked = await loginTokens.replace({ token, digest, verifiedHash: passwordHash }, TIMEOUT_MS)
   return { token, digest, revoked, accepted: revoked !== null }
 }
 
@@ -80,12 +80,12 @@ export async function namedToken(
 ): Promise<StoredToken> {
   const token = aLoginToken({ customerId: customer.id, name: 'bot', ...different })
   const digest = aDigest()
-  if (!(await loginTokens.add(token, digest, WAIT_MS))) throw new Error('The token was not stored.')
+  if (!(await loginTokens.add(token, digest, TIMEOUT_MS))) throw new Error('The token was not stored.')
   return { token, digest }
 }
 
 /** The customer's tokens that are not revoked, as the store lists them. */
 export async function unrevoked({ loginTokens }: Stores, customerId: string): Promise<readonly LoginToken[]> {
-  const tokens = await loginTokens.listOf(customerId, WAIT_MS)
+  const tokens = await loginTokens.listByCustomer(customerId, TIMEOUT_MS)
   return tokens.filter(({ revokedAtMs }) => revokedAtMs === null)
 }

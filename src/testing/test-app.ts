@@ -1,10 +1,8 @@
 import { bcryptPasswordHasher } from '../adapters/bcrypt/password-hasher.ts'
-import { type CachedToken, cachedLoginTokens } from '../adapters/caching/login-tokens.ts'
-import type { Configuration } from '../adapters/config/configuration.ts'
 import { readConfiguration } from '../adapters/config/read-configuration.ts'
 import type { SettingName } from '../adapters/config/settings.ts'
-import type { ObjectSchema } from '../adapters/http/declared-route.ts'
-import { type RunningServer, startServer } from '../adapters/http/server.ts'
+import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
+import { type RunningServer, startServer } from '../adapters/http/server/server.ts'
 import { memoryCustomers } from '../adapters/memory/customers.ts'
 import { memoryInvalidations } from '../adapters/memory/invalidations.ts'
 import { memoryLoginThrottle } from '../adapters/memory/login-throttle.ts'
@@ -15,15 +13,17 @@ import { randomIds } from '../adapters/node-crypto/ids.ts'
 import { newServiceSecret, serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../adapters/node-crypto/token-secrets.ts'
 import { zxcvbnPasswordBlocklist } from '../adapters/zxcvbn/password-blocklist.ts'
-import { announcedLoginTokens } from '../application/announced.ts'
-import { type Latchkey, latchkey } from '../application/latchkey.ts'
+import type { Configuration } from '../application/configuration.ts'
+import { type CachedToken, cachedLoginTokens } from '../application/login-tokens/cached.ts'
+import { invalidatingLoginTokens } from '../application/login-tokens/invalidating.ts'
+import { createUsageBuffer } from '../application/login-tokens/usage-buffer.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
-import type { Clock } from '../application/ports/clock.ts'
 import type { Ports } from '../application/ports/ports.ts'
-import { gatheredTokenUsage } from '../application/token-usage.ts'
+import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
+import { openOps } from '../composition/ops.ts'
+import { type RoutesOptions, routeTable } from '../composition/route-table.ts'
 import type { Customer } from '../domain/customer.ts'
-import { openOps } from '../ops.ts'
-import { type RoutesOptions, routeTable } from '../routes.ts'
+import type { Clock } from '../lib/clock.ts'
 import { type Called, type CallOptions, callAt } from './call.ts'
 import { type MovableClock, movableClock, neverStuck } from './movable-clock.ts'
 import { type Logged, type Recorded, recordingAuditLog, recordingLog } from './recorded.ts'
@@ -52,7 +52,7 @@ export interface TestApp {
   /** The address without a slash at its end. */
   readonly url: string
   /** Every use case, as routes of one's own are given them. */
-  readonly latchkey: Latchkey
+  readonly useCases: UseCases
   /** Stands still until it is moved: tokens expire, limits and caches end when a test says so. */
   readonly clock: MovableClock
   /** Everything that the audit log was told so far. */
@@ -107,8 +107,8 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
   const { logged, ...log } = recordingLog()
   const { recorded, ...audit } = recordingAuditLog()
   const stores = memoryPorts(configuration, clock, audit)
-  const usage = gatheredTokenUsage(stores.loginTokens, clock, log)
-  const keys = latchkey(configuration.tokenLastUsed ? { ...stores, usage } : stores, configuration)
+  const usage = createUsageBuffer(stores.loginTokens, clock, log)
+  const keys = createUseCases(configuration.tokenLastUsed ? { ...stores, usage } : stores, configuration)
   // Nothing is measured.
   const collectMetrics = async () => []
   const table = routeTable({ ...(options as TestAppOptions), configuration, version: VERSION }, keys, {
@@ -118,7 +118,7 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
     ops: openOps({ configuration, version: VERSION, clock, collect: collectMetrics }),
   })
   const errors: unknown[] = []
-  const access = { everyAnswer: false, answered() {} }
+  const access = { everyResponse: false, responded() {} }
   const server: RunningServer = await startServer(table, keys, log, access, configuration, {
     onError: (error) => errors.push(error),
   })
@@ -126,7 +126,7 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
 
   return {
     url: server.url,
-    latchkey: keys,
+    useCases: keys,
     clock,
     audit: recorded,
     errors,
@@ -139,13 +139,13 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
         name = 'Ada',
         password = 'correct horse 9',
       } = different
-      const customer = await keys.customers.add({ email, name, password: { password } }, keys.patience())
+      const customer = await keys.customers.add({ email, name, password: { password } }, keys.deadline())
       if (customer === null) throw new Error(`The e-mail ${email} is taken.`)
       return { ...customer, password }
     },
 
     async as({ id }, { abilities, name = 'tests', expiresAtMs = null }) {
-      const made = await keys.tokens.create({ customerId: id, name, abilities, expiresAtMs }, keys.patience())
+      const made = await keys.tokens.create({ customerId: id, name, abilities, expiresAtMs }, keys.deadline())
       if (made === null) throw new Error('The customer is disabled or gone.')
       return callerWith(made.secret)
     },
@@ -174,7 +174,7 @@ function memoryPorts(configuration: Configuration, clock: Clock, audit: AuditLog
     customers: memoryCustomers(store),
     loginTokens:
       ttlMs === 0
-        ? announcedLoginTokens(inner, invalidations)
+        ? invalidatingLoginTokens(inner, invalidations)
         : cachedLoginTokens(inner, nodeCache<CachedToken>({ maxEntries }), invalidations, clock, { ttlMs }),
     invalidations,
     passwords: bcryptPasswordHasher({ cost: bcryptCost }),

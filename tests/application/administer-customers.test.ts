@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { NewPassword } from '../../src/application/administer-customers.ts'
 import type { Customers } from '../../src/application/ports/customers.ts'
+import type { NewPassword } from '../../src/application/use-cases/manage-customers.ts'
 import { InvalidCredentials, InvalidToken, Unavailable, ValidationFailed } from '../../src/domain/errors.ts'
 import { type Core, memoryCore, unreachable } from '../support/core.ts'
 import { hashOf } from '../support/fakes.ts'
@@ -16,7 +16,7 @@ const refused = (field: string, sentence: string) => (error: unknown) => {
   return true
 }
 const add = (core: Core, different: Partial<Parameters<Core['customers']['add']>[0]> = {}) =>
-  core.customers.add({ email: 'ana@example.com', name: null, password: null, ...different }, core.patience())
+  core.customers.add({ email: 'ana@example.com', name: null, password: null, ...different }, core.deadline())
 const storedHash = async (core: Core, email: string) =>
   (await core.ports.customers.findByEmail(email, 1000))?.passwordHash
 
@@ -32,7 +32,7 @@ describe('Adding a customer', () => {
       createdAtMs: core.clock.nowMs(),
       disabledAtMs: null,
     })
-    assert.deepEqual(await core.customers.find('ana@example.COM', core.patience()), customer)
+    assert.deepEqual(await core.customers.find('ana@example.COM', core.deadline()), customer)
   })
 
   it('stores the hash of a password, a whole hash as it is, or neither', async () => {
@@ -61,7 +61,7 @@ describe('Adding a customer', () => {
     await assert.rejects(add(core, { password: { password: 'password' } }), common)
     const customer = await add(core, { password: { password: 'passwort' } })
     assert.ok(customer)
-    const set = (password: NewPassword) => core.customers.setPassword(customer.id, password, core.patience())
+    const set = (password: NewPassword) => core.customers.setPassword(customer.id, password, core.deadline())
     await assert.rejects(set({ password: 'password' }), common)
     assert.equal(await storedHash(core, customer.email), hashOf('passwort'))
     await set({ passwordHash: HASH })
@@ -134,8 +134,8 @@ describe('Finding a customer', () => {
   it('answers null for an e-mail that nobody has, and never the hash', async () => {
     const core = memoryCore()
     await add(core, { password: { passwordHash: HASH } })
-    assert.equal(await core.customers.find('bea@example.com', core.patience()), null)
-    const found = await core.customers.find('ana@example.com', core.patience())
+    assert.equal(await core.customers.find('bea@example.com', core.deadline()), null)
+    const found = await core.customers.find('ana@example.com', core.deadline())
     assert.ok(!JSON.stringify(found).includes(HASH))
   })
 })
@@ -145,15 +145,15 @@ describe('Setting a password', () => {
     const core = memoryCore()
     const customer = await core.customer()
     const bot = await core.token(customer, { name: 'bot' })
-    const { secret } = await core.login({ email: customer.email, password: 'right' }, core.patience())
-    assert.equal(await core.customers.setPassword(customer.id, { password: 'new word' }, core.patience()), 2)
+    const { secret } = await core.login({ email: customer.email, password: 'right' }, core.deadline())
+    assert.equal(await core.customers.setPassword(customer.id, { password: 'new word' }, core.deadline()), 2)
     for (const old of [bot.secret, secret]) {
-      await assert.rejects(async () => core.authenticate(old, core.patience()), InvalidToken)
+      await assert.rejects(async () => core.authenticate(old, core.deadline()), InvalidToken)
     }
-    const login = (password: string) => core.login({ email: customer.email, password }, core.patience())
+    const login = (password: string) => core.login({ email: customer.email, password }, core.deadline())
     await assert.rejects(login('right'), InvalidCredentials)
     await login('new word')
-    assert.equal(await core.customers.setPassword(customer.id, { passwordHash: HASH }, core.patience()), 1)
+    assert.equal(await core.customers.setPassword(customer.id, { passwordHash: HASH }, core.deadline()), 1)
     assert.equal(await storedHash(core, customer.email), HASH)
   })
 
@@ -161,7 +161,7 @@ describe('Setting a password', () => {
     const core = memoryCore()
     const { id, email } = await core.customer()
     const set = (password: Parameters<Core['customers']['setPassword']>[1]) =>
-      core.customers.setPassword(id, password, core.patience())
+      core.customers.setPassword(id, password, core.deadline())
     const long = 'Must have at most 72 bytes.'
     await assert.rejects(set({ password: '€'.repeat(25) }), refused('password', long))
     await assert.rejects(set({ passwordHash: `${HASH}\r` }), refused('password_hash', WHOLE))
@@ -174,40 +174,40 @@ describe('Disabling, enabling and deleting a customer', () => {
   it('a disable ends tokens and logins, and an enable gives back the logins alone', async () => {
     const core = memoryCore()
     const { id, email } = await core.customer()
-    const { secret } = await core.login({ email, password: 'right' }, core.patience())
-    assert.equal(await core.customers.disable(id, core.patience()), 1)
-    await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
-    await assert.rejects(core.login({ email, password: 'right' }, core.patience()), InvalidCredentials)
-    assert.equal((await core.customers.find(email, core.patience()))?.disabledAtMs, core.clock.nowMs())
+    const { secret } = await core.login({ email, password: 'right' }, core.deadline())
+    assert.equal(await core.customers.disable(id, core.deadline()), 1)
+    await assert.rejects(async () => core.authenticate(secret, core.deadline()), InvalidToken)
+    await assert.rejects(core.login({ email, password: 'right' }, core.deadline()), InvalidCredentials)
+    assert.equal((await core.customers.find(email, core.deadline()))?.disabledAtMs, core.clock.nowMs())
 
-    assert.equal(await core.customers.enable(id, core.patience()), true)
-    await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
-    await core.login({ email, password: 'right' }, core.patience())
+    assert.equal(await core.customers.enable(id, core.deadline()), true)
+    await assert.rejects(async () => core.authenticate(secret, core.deadline()), InvalidToken)
+    await core.login({ email, password: 'right' }, core.deadline())
   })
 
   it('a delete leaves nothing of the customer', async () => {
     const core = memoryCore()
     const customer = await core.customer()
     await core.token(customer)
-    assert.equal(await core.customers.delete(customer.id, core.patience()), true)
+    assert.equal(await core.customers.delete(customer.id, core.deadline()), true)
     assert.equal(core.store.customers.size + core.store.tokens.size, 0)
   })
 
   it('says so when there is no such customer', async () => {
-    const { customers, patience } = memoryCore()
-    assert.equal(await customers.setPassword('x', { passwordHash: HASH }, patience()), null)
-    assert.equal(await customers.disable('x', patience()), null)
-    assert.equal(await customers.enable('x', patience()), false)
-    assert.equal(await customers.delete('x', patience()), false)
+    const { customers, deadline } = memoryCore()
+    assert.equal(await customers.setPassword('x', { passwordHash: HASH }, deadline()), null)
+    assert.equal(await customers.disable('x', deadline()), null)
+    assert.equal(await customers.enable('x', deadline()), false)
+    assert.equal(await customers.delete('x', deadline()), false)
   })
 })
 
 describe('A change that ends tokens', () => {
   const changes = {
     setPassword: (core: Core, id: string) =>
-      core.customers.setPassword(id, { passwordHash: HASH }, core.patience()),
-    disable: (core: Core, id: string) => core.customers.disable(id, core.patience()),
-    delete: (core: Core, id: string) => core.customers.delete(id, core.patience()),
+      core.customers.setPassword(id, { passwordHash: HASH }, core.deadline()),
+    disable: (core: Core, id: string) => core.customers.disable(id, core.deadline()),
+    delete: (core: Core, id: string) => core.customers.delete(id, core.deadline()),
   }
 
   for (const [name, change] of Object.entries(changes)) {
@@ -229,14 +229,14 @@ describe('A change that ends tokens', () => {
     })
 
     it(`is not acknowledged before every instance obeys: ${name}`, async () => {
-      let obeyed: () => void = () => {}
+      let applied: () => void = () => {}
       const core = memoryCore(() => ({
         invalidations: {
           subscribe() {},
           isCurrent: () => true,
-          announce: () =>
+          publish: () =>
             new Promise((resolve) => {
-              obeyed = resolve
+              applied = resolve
             }),
         },
       }))
@@ -247,7 +247,7 @@ describe('A change that ends tokens', () => {
       })
       await new Promise((resolve) => setImmediate(resolve))
       assert.equal(acknowledged, false)
-      obeyed()
+      applied()
       await running
     })
 
@@ -264,7 +264,7 @@ describe('A change that ends tokens', () => {
   it('is none where a customer is enabled', async () => {
     const core = memoryCore()
     const { id } = await core.customer({ disabledAtMs: 1 })
-    await core.customers.enable(id, core.patience())
+    await core.customers.enable(id, core.deadline())
     assert.deepEqual(core.announced, [])
   })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { announcedLoginTokens } from '../../src/application/announced.ts'
-import { STORE_WAIT_MS } from '../../src/application/latchkey.ts'
-import { askedBy } from '../../src/application/requester.ts'
-import { RevocationIncomplete } from '../../src/application/revoke-issued-before.ts'
+import { invalidatingLoginTokens } from '../../src/application/login-tokens/invalidating.ts'
+import { requesterFields } from '../../src/application/requester.ts'
+import { RevocationIncomplete } from '../../src/application/use-cases/revoke-issued-before.ts'
+import { STORE_TIMEOUT_MS } from '../../src/application/use-cases/use-cases.ts'
 import { Unavailable, ValidationFailed } from '../../src/domain/errors.ts'
 import { memoryCore } from '../support/core.ts'
 import { deferred, turn } from '../support/fakes.ts'
@@ -15,7 +15,7 @@ function core(replaced: Parameters<typeof memoryCore>[0] = () => ({})) {
   const recorded: Recorded[] = []
   const made = memoryCore((ports) => ({
     audit: { record: (event, fields) => void recorded.push([event, fields]) },
-    loginTokens: announcedLoginTokens(ports.loginTokens, ports.invalidations),
+    loginTokens: invalidatingLoginTokens(ports.loginTokens, ports.invalidations),
     ...replaced(ports),
   }))
   return { ...made, recorded }
@@ -23,13 +23,13 @@ function core(replaced: Parameters<typeof memoryCore>[0] = () => ({})) {
 
 describe('A named token', () => {
   it('is made with its abilities and its expiry, and authenticates by its secret', async () => {
-    const { tokens, customer, clock, authenticate, patience, recorded } = core()
+    const { tokens, customer, clock, authenticate, deadline, recorded } = core()
     const { id: customerId } = await customer()
     const expiresAtMs = clock.nowMs() + 1
     const abilities = ['orders:read', 'orders:write', 'orders:read']
-    const made = await tokens.create({ customerId, name: 'bot', abilities, expiresAtMs }, patience())
+    const made = await tokens.create({ customerId, name: 'bot', abilities, expiresAtMs }, deadline())
     assert.ok(made)
-    const caller = await authenticate(made.secret, patience())
+    const caller = await authenticate(made.secret, deadline())
     assert.deepEqual(caller.token, made.token)
     assert.deepEqual(made.token, {
       id: made.token.id,
@@ -51,7 +51,7 @@ describe('A named token', () => {
   })
 
   it('is refused for a wrong name, ability or expiry, and nothing is stored', async () => {
-    const { tokens, customer, clock, store, patience, recorded } = core()
+    const { tokens, customer, clock, store, deadline, recorded } = core()
     const { id: customerId } = await customer()
     const good = { customerId, name: 'bot', abilities: [], expiresAtMs: null }
     for (const [wrong, field] of [
@@ -67,23 +67,23 @@ describe('A named token', () => {
       [{ expiresAtMs: 0 }, 'expires'],
     ] as const)
       await assert.rejects(
-        tokens.create({ ...good, ...wrong }, patience()),
+        tokens.create({ ...good, ...wrong }, deadline()),
         (error: Error) => error instanceof ValidationFailed && Object.keys(error.errors).join() === field,
       )
     assert.equal(store.tokens.size, 0)
     assert.deepEqual(recorded, [])
     for (const name of ['🦊'.repeat(100), 'Login', 'a'])
-      assert.ok(await tokens.create({ ...good, name }, patience()))
+      assert.ok(await tokens.create({ ...good, name }, deadline()))
   })
 
   it('is not made for somebody who is disabled or gone', async () => {
-    const { tokens, customers, customer, patience, recorded } = core()
+    const { tokens, customers, customer, deadline, recorded } = core()
     const { id } = await customer()
-    await customers.disable(id, patience())
+    await customers.disable(id, deadline())
     recorded.splice(0)
     for (const customerId of [id, 'nobody'])
       assert.equal(
-        await tokens.create({ customerId, name: 'bot', abilities: [], expiresAtMs: null }, patience()),
+        await tokens.create({ customerId, name: 'bot', abilities: [], expiresAtMs: null }, deadline()),
         null,
       )
     assert.deepEqual(recorded, [])
@@ -92,50 +92,50 @@ describe('A named token', () => {
 
 describe('Revoking tokens', () => {
   it('of a name, one, or all of a customer is announced, counted and recorded', async () => {
-    const { tokens, customer, token, announced, patience, recorded } = core()
+    const { tokens, customer, token, announced, deadline, recorded } = core()
     const owner = await customer()
     for (const name of ['bot', 'bot', 'importer', 'login']) await token(owner, { name })
     const { id } = (await token(owner, { name: 'one' })).token
     const requester = aRequester()
-    assert.equal(await tokens.revoke(owner.id, { name: 'bot' }, patience()), 2)
+    assert.equal(await tokens.revoke(owner.id, { name: 'bot' }, deadline()), 2)
     assert.deepEqual(announced, [{ kind: 'customer', customerId: owner.id }])
     const asker = { requester, service: 'desk' }
-    assert.equal(await tokens.revoke(owner.id, { id }, patience(), asker), 1)
-    assert.equal(await tokens.revoke(owner.id, { id }, patience(), asker), 0)
-    assert.equal(await tokens.revoke(owner.id, {}, patience()), 2)
-    const left = await tokens.listOf(owner.id, patience())
+    assert.equal(await tokens.revoke(owner.id, { id }, deadline(), asker), 1)
+    assert.equal(await tokens.revoke(owner.id, { id }, deadline(), asker), 0)
+    assert.equal(await tokens.revoke(owner.id, {}, deadline()), 2)
+    const left = await tokens.listByCustomer(owner.id, deadline())
     assert.ok(left.every(({ revokedAtMs }) => revokedAtMs !== null))
     const of = { customer_id: owner.id, reason: 'operator', count: 2 }
     assert.deepEqual(recorded, [
       ['token.revoked', { ...of, token_name: 'bot' }],
-      ['token.revoked', { ...of, ...askedBy(requester), service: 'desk', token_id: id, count: 1 }],
+      ['token.revoked', { ...of, ...requesterFields(requester), service: 'desk', token_id: id, count: 1 }],
       ['token.revoked', of],
     ])
   })
 
   it('by their age concerns all customers, and no moment that is still to come', async () => {
-    const { tokens, customer, token, clock, announced, patience, recorded } = core()
+    const { tokens, customer, token, clock, announced, deadline, recorded } = core()
     const owners = [await customer(), await customer()]
     for (const owner of owners) {
       await token(owner, { name: 'old', createdAtMs: clock.nowMs() - 1 })
       await token(owner, { name: 'new' })
     }
-    await assert.rejects(tokens.revokeIssuedBefore(clock.nowMs() + 1, patience, null), ValidationFailed)
+    await assert.rejects(tokens.revokeIssuedBefore(clock.nowMs() + 1, deadline, null), ValidationFailed)
     assert.deepEqual(announced, [])
     const beforeMs = clock.nowMs()
     clock.advance(2000)
-    assert.equal(await tokens.revokeIssuedBefore(beforeMs, patience, null), 2)
+    assert.equal(await tokens.revokeIssuedBefore(beforeMs, deadline, null), 2)
     assert.deepEqual(announced, [{ kind: 'everything' }])
-    const { tokens: all } = await tokens.list({ after: null, limit: 9 }, patience())
+    const { tokens: all } = await tokens.list({ after: null, limit: 9 }, deadline())
     for (const { token: of } of all) assert.equal(of.revokedAtMs === null, of.name === 'new')
     assert.deepEqual(recorded, [['token.revoked', { reason: 'issued_before', count: 2 }]])
   })
 
   it('by their age up to now concerns logins too that had begun and were not stored yet', async () => {
-    const { tokens, customer, token, clock, patience, recorded } = core()
+    const { tokens, customer, token, clock, deadline, recorded } = core()
     const owner = await customer()
     await token(owner, { name: 'old', createdAtMs: clock.nowMs() - 1 })
-    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), patience, null)
+    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), deadline, null)
     await turn()
     await token(owner, { name: 'late', createdAtMs: clock.nowMs() - 1 })
     clock.advance(1999)
@@ -147,7 +147,7 @@ describe('Revoking tokens', () => {
 
   it('by their age is recorded as far as it went where it fails', async () => {
     let fails = false
-    const { tokens, customer, token, clock, patience, recorded } = core(({ loginTokens }) => ({
+    const { tokens, customer, token, clock, deadline, recorded } = core(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
         revokeIssuedBefore: async (...asked) => {
@@ -157,7 +157,7 @@ describe('Revoking tokens', () => {
       },
     }))
     await token(await customer(), { name: 'old', createdAtMs: clock.nowMs() - 1 })
-    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), patience, null)
+    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), deadline, null)
     await turn()
     fails = true
     clock.advance(2000)
@@ -171,27 +171,27 @@ describe('Revoking tokens', () => {
 
   it('by their age has the whole deadline for each walk, however long the walks take together', async () => {
     const deadlines: number[] = []
-    const { tokens, clock, patience } = core(({ loginTokens }) => ({
+    const { tokens, clock, deadline } = core(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
-        async revokeIssuedBefore(_beforeMs, _atMs, { waitMs }) {
-          deadlines.push(waitMs)
+        async revokeIssuedBefore(_beforeMs, _atMs, { timeoutMs }) {
+          deadlines.push(timeoutMs)
           clock.advance(3_600_000)
           return 0
         },
       },
     }))
-    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), patience, null)
+    const revoking = tokens.revokeIssuedBefore(clock.nowMs(), deadline, null)
     await turn()
     clock.advance(2000)
     assert.equal(await revoking, 0)
-    assert.deepEqual(deadlines, [STORE_WAIT_MS, STORE_WAIT_MS])
+    assert.deepEqual(deadlines, [STORE_TIMEOUT_MS, STORE_TIMEOUT_MS])
   })
 
   it('by their age is recorded as far as it went where it is interrupted, also between its walks', async () => {
     for (const isBetweenWalks of [false, true]) {
       const interruption = new AbortController()
-      const { tokens, customer, token, clock, patience, recorded } = core(({ loginTokens }) => ({
+      const { tokens, customer, token, clock, deadline, recorded } = core(({ loginTokens }) => ({
         loginTokens: {
           ...loginTokens,
           async revokeIssuedBefore(beforeMs, atMs, steps) {
@@ -204,7 +204,7 @@ describe('Revoking tokens', () => {
       }))
       await token(await customer(), { name: 'old', createdAtMs: clock.nowMs() - 1 })
       const revoking = assert.rejects(
-        tokens.revokeIssuedBefore(clock.nowMs(), patience, interruption.signal),
+        tokens.revokeIssuedBefore(clock.nowMs(), deadline, interruption.signal),
         (error) =>
           error instanceof RevocationIncomplete &&
           error.revoked === 1 &&
@@ -222,7 +222,7 @@ describe('Pruning tokens', () => {
   it('goes on until nothing is left, each step with a patience of its own', async () => {
     const limits: number[] = []
     let left = 2500
-    const { tokens, patience, clock } = core(({ loginTokens }) => ({
+    const { tokens, deadline, clock } = core(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
         async prune(endedBeforeMs, limit) {
@@ -236,14 +236,14 @@ describe('Pruning tokens', () => {
       },
     }))
     const beganMs = clock.nowMs()
-    assert.equal(await tokens.prune(5000, patience), 2500)
+    assert.equal(await tokens.prune(5000, deadline), 2500)
     assert.deepEqual(limits, [1000, 1000, 1000])
   })
 
   it('waits for another one that prunes', async () => {
     const asked = [deferred<void>(), deferred<void>()]
     let calls = 0
-    const { tokens, patience, clock } = core(({ loginTokens }) => ({
+    const { tokens, deadline, clock } = core(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
         async prune() {
@@ -252,7 +252,7 @@ describe('Pruning tokens', () => {
         },
       },
     }))
-    const pruning = tokens.prune(0, patience)
+    const pruning = tokens.prune(0, deadline)
     await asked[0]?.promise
     await turn()
     assert.equal(calls, 1)

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { announced, announcedLoginTokens } from '../../src/application/announced.ts'
+import {
+  invalidatingLoginTokens,
+  publishInvalidation,
+} from '../../src/application/login-tokens/invalidating.ts'
 import type { Invalidation, Invalidations } from '../../src/application/ports/invalidations.ts'
 import type { LoginTokens } from '../../src/application/ports/login-tokens.ts'
 import { Unavailable } from '../../src/domain/errors.ts'
@@ -10,14 +13,14 @@ import { deferred, turn } from '../support/fakes.ts'
 const EVERYTHING: Invalidation = { kind: 'everything' }
 
 /** Invalidations that every instance obeys when `obeyed` says so. */
-function invalidations(obeyed: Promise<void> = Promise.resolve()) {
+function invalidations(applied: Promise<void> = Promise.resolve()) {
   const heard: Invalidation[] = []
   const port: Invalidations = {
     subscribe() {},
     isCurrent: () => true,
-    announce(invalidation) {
+    publish(invalidation) {
       heard.push(invalidation)
-      return obeyed
+      return applied
     },
   }
   return { ...port, heard }
@@ -25,19 +28,19 @@ function invalidations(obeyed: Promise<void> = Promise.resolve()) {
 
 describe('An announced change', () => {
   it('answers once it is committed and then obeyed by every instance', async () => {
-    const obeyed = deferred<void>()
+    const applied = deferred<void>()
     const committed = deferred<string>()
-    const all = invalidations(obeyed.promise)
+    const all = invalidations(applied.promise)
     let answer: string | null = null
-    const done = announced(all, EVERYTHING, committed.promise).then((answered) => {
-      answer = answered
+    const done = publishInvalidation(all, EVERYTHING, committed.promise).then((responded) => {
+      answer = responded
     })
     await turn()
     assert.deepEqual(all.heard, [])
     committed.resolve('done')
     await turn()
     assert.deepEqual([all.heard, answer], [[EVERYTHING], null])
-    obeyed.resolve()
+    applied.resolve()
     await done
     assert.equal(answer, 'done')
   })
@@ -45,13 +48,13 @@ describe('An announced change', () => {
   it('whose outcome is unknown is announced, and waits for nobody', async () => {
     const never = new Promise<void>(() => {})
     const all = invalidations(never)
-    await assert.rejects(announced(all, EVERYTHING, Promise.reject(new Unavailable())), Unavailable)
+    await assert.rejects(publishInvalidation(all, EVERYTHING, Promise.reject(new Unavailable())), Unavailable)
     assert.deepEqual(all.heard, [EVERYTHING])
   })
 
   it('whose outcome is unknown rejects with its own error when nobody can be told either', async () => {
     const all = invalidations(Promise.reject(new Error('nobody hears')))
-    await assert.rejects(announced(all, EVERYTHING, Promise.reject(new Unavailable())), Unavailable)
+    await assert.rejects(publishInvalidation(all, EVERYTHING, Promise.reject(new Unavailable())), Unavailable)
     await turn()
   })
 })
@@ -62,12 +65,12 @@ describe('Announced login tokens', () => {
   const login = { token, digest, verifiedHash: 'hash' }
   const inner = (revoked: number | null): LoginTokens => ({
     findByDigest: async () => null,
-    listOf: async () => [token],
+    listByCustomer: async () => [token],
     add: async () => true,
     replace: async () => revoked,
     revoke: async () => revoked !== null,
     list: async () => ({ tokens: [], end: null }),
-    revokeOf: async () => revoked ?? 0,
+    revokeByCustomer: async () => revoked ?? 0,
     revokeIssuedBefore: async () => revoked ?? 0,
     touch: async () => [],
     prune: async () => 1,
@@ -80,7 +83,7 @@ describe('Announced login tokens', () => {
   ] as const) {
     it(`announce ${heard.length === 1 ? 'the customer' : 'nothing'} of a login that revoked ${revoked}`, async () => {
       const all = invalidations()
-      assert.equal(await announcedLoginTokens(inner(revoked), all).replace(login, 1000), revoked)
+      assert.equal(await invalidatingLoginTokens(inner(revoked), all).replace(login, 1000), revoked)
       assert.deepEqual(all.heard, heard)
     })
   }
@@ -88,7 +91,7 @@ describe('Announced login tokens', () => {
   it('announce a revoked digest, also when somebody else was first', async () => {
     for (const revoked of [1, null]) {
       const all = invalidations()
-      await announcedLoginTokens(inner(revoked), all).revoke({ id: token.id, digest }, 0, 1000)
+      await invalidatingLoginTokens(inner(revoked), all).revoke({ id: token.id, digest }, 0, 1000)
       assert.deepEqual(all.heard, [{ kind: 'digest', digest }])
     }
   })
@@ -96,23 +99,26 @@ describe('Announced login tokens', () => {
   it('announce the customer whose tokens were revoked, also when somebody else was first', async () => {
     for (const revoked of [1, null]) {
       const all = invalidations()
-      const tokens = announcedLoginTokens(inner(revoked), all)
-      assert.equal(await tokens.revokeOf('c1', { name: 'bot' }, 0, 1000), revoked ?? 0)
+      const tokens = invalidatingLoginTokens(inner(revoked), all)
+      assert.equal(await tokens.revokeByCustomer('c1', { name: 'bot' }, 0, 1000), revoked ?? 0)
       assert.deepEqual(all.heard, [{ kind: 'customer', customerId: 'c1' }])
     }
   })
 
   it('announce everything when tokens were revoked by their age', async () => {
     const all = invalidations()
-    assert.equal(await announcedLoginTokens(inner(3), all).revokeIssuedBefore(1, 2, { waitMs: 1000 }), 3)
+    assert.equal(
+      await invalidatingLoginTokens(inner(3), all).revokeIssuedBefore(1, 2, { timeoutMs: 1000 }),
+      3,
+    )
     assert.deepEqual(all.heard, [{ kind: 'everything' }])
   })
 
   it('announce nothing of a look-up, a list, a token that is added, a touch or a prune', async () => {
     const all = invalidations()
-    const tokens = announcedLoginTokens(inner(1), all)
+    const tokens = invalidatingLoginTokens(inner(1), all)
     await tokens.findByDigest(digest, 1000)
-    await tokens.listOf(token.customerId, 1000)
+    await tokens.listByCustomer(token.customerId, 1000)
     await tokens.add(token, digest, 1000)
     await tokens.list({ after: null, limit: 1 }, 1000)
     await tokens.touch([{ id: token.id, atMs: 1 }], 1000)

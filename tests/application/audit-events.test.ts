@@ -18,9 +18,9 @@ const ASKED = { request_id: 'r1', address: '192.0.2.7' }
 const requester = () => aRequester({ requestId: 'r1', address: '192.0.2.7' })
 
 const login = (core: Core, email: string, password = 'right') =>
-  core.login({ email, password }, core.patience(), requester())
+  core.login({ email, password }, core.deadline(), requester())
 const authenticate = async (core: Core, secret: string) =>
-  core.authenticate(secret, core.patience(), requester())
+  core.authenticate(secret, core.deadline(), requester())
 /** What was recorded since the last call. */
 const recorded = (core: Core) => core.recorded.splice(0)
 
@@ -92,8 +92,8 @@ describe('A login records', () => {
     const core = memoryCore(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
-        async replace(token, waitMs) {
-          await loginTokens.replace(token, waitMs)
+        async replace(token, timeoutMs) {
+          await loginTokens.replace(token, timeoutMs)
           throw new Unavailable()
         },
       },
@@ -134,9 +134,9 @@ describe('Authentication records', () => {
     const core = memoryCore(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
-        async findByDigest(digest, waitMs) {
+        async findByDigest(digest, timeoutMs) {
           if (isAway) throw new Unavailable()
-          return loginTokens.findByDigest(digest, waitMs)
+          return loginTokens.findByDigest(digest, timeoutMs)
         },
       },
     }))
@@ -153,9 +153,9 @@ describe('Authentication records', () => {
     const core = memoryCore()
     const { secret, token } = await core.token(await core.customer(), { abilities: ['orders:read'] })
     const caller = await authenticate(core, secret)
-    core.authorise(caller, ['orders:read'], requester())
+    core.authorize(caller, ['orders:read'], requester())
     assert.deepEqual(recorded(core), [])
-    assert.throws(() => core.authorise(caller, ['orders:write'], requester()), InsufficientScope)
+    assert.throws(() => core.authorize(caller, ['orders:write'], requester()), InsufficientScope)
     const of = { customer_id: token.customerId, token_id: token.id }
     assert.deepEqual(recorded(core), [
       { ...ASKED, ...of, event: 'token.denied', reason: 'insufficient_scope' },
@@ -169,7 +169,7 @@ describe('A logout records', () => {
     const { id, email } = await core.customer()
     const { secret, token } = await login(core, email)
     const caller = await authenticate(core, secret)
-    const logout = () => core.logout(caller, core.patience(), requester())
+    const logout = () => core.logout(caller, core.deadline(), requester())
     const of = { ...ASKED, customer_id: id, token_id: token.id }
     recorded(core)
     await logout()
@@ -191,7 +191,7 @@ describe('A logout records', () => {
       ['login', Unavailable],
     ] as const) {
       const caller = await authenticate(core, (await core.token(customer, { name })).secret)
-      await assert.rejects(core.logout(caller, core.patience(), requester()), refusal)
+      await assert.rejects(core.logout(caller, core.deadline(), requester()), refusal)
       assert.deepEqual(recorded(core), [])
     }
   })
@@ -213,8 +213,8 @@ it('A service route records whom it refuses, and nobody else', () => {
 describe('What operators do to a customer', () => {
   it('is recorded, with how many tokens it revoked where it revoked any', async () => {
     const core = memoryCore()
-    const { customers, patience } = core
-    const added = await customers.add({ email: 'ana@example.com', name: 'Ana', password: null }, patience())
+    const { customers, deadline } = core
+    const added = await customers.add({ email: 'ana@example.com', name: 'Ana', password: null }, deadline())
     assert.ok(added)
     const customer_id = added.id
     const happened = (event: string, reason: string | null = null, count = 0) => {
@@ -223,33 +223,33 @@ describe('What operators do to a customer', () => {
       assert.deepEqual(told, [{ event, customer_id }, ...(reason === null ? [] : [revoked])])
     }
     happened('customer.added')
-    const set = () => customers.setPassword(customer_id, { password: 'a password' }, patience())
+    const set = () => customers.setPassword(customer_id, { password: 'a password' }, deadline())
     await set()
     happened('customer.password_set')
     for (const name of ['a', 'b', 'c']) await core.token(added, { name })
     await set()
     happened('customer.password_set', 'password_set', 3)
     await core.token(added)
-    await customers.disable(customer_id, patience())
+    await customers.disable(customer_id, deadline())
     happened('customer.disabled', 'disabled', 1)
-    await customers.disable(customer_id, patience())
+    await customers.disable(customer_id, deadline())
     happened('customer.disabled')
-    await customers.enable(customer_id, patience())
+    await customers.enable(customer_id, deadline())
     happened('customer.enabled')
     await core.token(added)
-    await customers.delete(customer_id, patience())
+    await customers.delete(customer_id, deadline())
     happened('customer.deleted')
   })
 
   it('is not recorded of nobody, of an e-mail that is taken, or with an unknown outcome', async () => {
     const core = memoryCore()
     const { email } = await core.customer()
-    const act = async ({ customers, patience }: Core) => [
-      await customers.add({ email, name: null, password: null }, patience()),
-      await customers.setPassword('x', { password: 'a password' }, patience()),
-      await customers.disable('x', patience()),
-      await customers.enable('x', patience()),
-      await customers.delete('x', patience()),
+    const act = async ({ customers, deadline }: Core) => [
+      await customers.add({ email, name: null, password: null }, deadline()),
+      await customers.setPassword('x', { password: 'a password' }, deadline()),
+      await customers.disable('x', deadline()),
+      await customers.enable('x', deadline()),
+      await customers.delete('x', deadline()),
     ]
     assert.deepEqual(await act(core), [null, null, null, false, false])
     const lost = () => Promise.reject(new Unavailable())
@@ -265,7 +265,7 @@ describe('What operators do to a customer', () => {
     }))
     await assert.rejects(act(away), Unavailable)
     for (const what of ['disable', 'enable', 'delete'] as const)
-      await assert.rejects(away.customers[what]('x', away.patience()), Unavailable)
+      await assert.rejects(away.customers[what]('x', away.deadline()), Unavailable)
     assert.deepEqual([recorded(core), recorded(away)], [[], []])
   })
 })
@@ -285,9 +285,9 @@ describe('Where the audit log cannot be written', () => {
     await assert.rejects(login(core, customer.email), Unavailable)
     await assert.rejects(login(core, customer.email, 'wrong'), Unavailable)
     await assert.rejects(authenticate(core, anUnknownSecret()), Unavailable)
-    await assert.rejects(core.logout(caller, core.patience()), Unavailable)
+    await assert.rejects(core.logout(caller, core.deadline()), Unavailable)
     assert.throws(() => core.verifyServiceToken(null), Unavailable)
-    await assert.rejects(core.customers.disable(customer.id, core.patience()), Unavailable)
+    await assert.rejects(core.customers.disable(customer.id, core.deadline()), Unavailable)
   })
 
   it('a wrong password counts as a failure all the same', async () => {
@@ -302,7 +302,9 @@ describe('Where the audit log cannot be written', () => {
 })
 
 it('No event tells an e-mail, a secret, a password or a digest', () => {
-  const told = Object.values(AUDIT_EVENTS).flatMap(({ tells }) => tells as readonly string[])
+  const told = Object.values(AUDIT_EVENTS).flatMap(
+    ({ recordedFields }) => recordedFields as readonly string[],
+  )
   assert.deepEqual([...new Set(told)].sort(), [
     'abilities',
     'count',

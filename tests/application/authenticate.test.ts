@@ -13,17 +13,17 @@ describe('Authentication', () => {
     const customer = await core.customer()
     const { secret, token } = await core.token(customer)
     const digest = core.ports.secrets.digestOf(secret)
-    assert.deepEqual(await core.authenticate(secret, core.patience()), { token, customer, digest })
+    assert.deepEqual(await core.authenticate(secret, core.deadline()), { token, customer, digest })
   })
 
   it('accepts a token until the millisecond before its expiry and refuses it from there on', async () => {
     const core = memoryCore()
     const { secret } = await core.token(await core.customer(), { expiresAtMs: core.clock.nowMs() + 300 })
     core.clock.advance(299)
-    await core.authenticate(secret, core.patience())
+    await core.authenticate(secret, core.deadline())
     for (const ms of [1, 1, 1_000_000]) {
       core.clock.advance(ms)
-      await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
+      await assert.rejects(async () => core.authenticate(secret, core.deadline()), InvalidToken)
     }
   })
 
@@ -31,14 +31,14 @@ describe('Authentication', () => {
     const core = memoryCore(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
-        async findByDigest(digest, waitMs) {
+        async findByDigest(digest, timeoutMs) {
           core.clock.advance(1)
-          return loginTokens.findByDigest(digest, waitMs)
+          return loginTokens.findByDigest(digest, timeoutMs)
         },
       },
     }))
     const { secret } = await core.token(await core.customer(), { expiresAtMs: core.clock.nowMs() + 1 })
-    await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
+    await assert.rejects(async () => core.authenticate(secret, core.deadline()), InvalidToken)
   })
 
   it('refuses what is revoked, of a disabled or deleted customer, or of nobody, all alike', async () => {
@@ -53,7 +53,7 @@ describe('Authentication', () => {
     const messages = new Set<string>()
     for (const presented of [revoked.secret, ofDisabled, ofDeleted, anUnknownSecret(), 'nonsense', '']) {
       await assert.rejects(
-        async () => core.authenticate(presented, core.patience()),
+        async () => core.authenticate(presented, core.deadline()),
         (error: Error) => {
           assert.ok(error instanceof InvalidToken)
           messages.add(error.message)
@@ -69,7 +69,7 @@ describe('Authentication', () => {
     const core = memoryCore(({ loginTokens }) => ({
       loginTokens: { ...loginTokens, findByDigest: async () => owned },
     }))
-    await assert.rejects(async () => core.authenticate(anUnknownSecret(), core.patience()), InvalidToken)
+    await assert.rejects(async () => core.authenticate(anUnknownSecret(), core.deadline()), InvalidToken)
   })
 
   it('asks no store about a text that cannot be a token, not even one that is out of reach', async () => {
@@ -77,7 +77,7 @@ describe('Authentication', () => {
     const core = memoryCore(() => ({ loginTokens: port }))
     const good = anUnknownSecret()
     for (const presented of ['', 'lk_', `${good}x`, good.slice(0, -1), good.toUpperCase(), `"${good}"`]) {
-      await assert.rejects(async () => core.authenticate(presented, core.patience()), InvalidToken)
+      await assert.rejects(async () => core.authenticate(presented, core.deadline()), InvalidToken)
     }
     assert.deepEqual(calls, [])
   })
@@ -85,30 +85,30 @@ describe('Authentication', () => {
   it('is unavailable, not refused, when the store is', async () => {
     const { port, calls } = unreachable<LoginTokens>(new Unavailable())
     const core = memoryCore(() => ({ loginTokens: port }))
-    await assert.rejects(async () => core.authenticate(anUnknownSecret(), core.patience()), Unavailable)
+    await assert.rejects(async () => core.authenticate(anUnknownSecret(), core.deadline()), Unavailable)
     assert.deepEqual(calls, ['findByDigest'])
   })
 })
 
 describe('Authorisation', () => {
   const core = memoryCore()
-  const authorise = (owned: OwnedToken, required: readonly string[]) =>
-    core.authorise(owned, required, aRequester())
+  const authorize = (owned: OwnedToken, required: readonly string[]) =>
+    core.authorize(owned, required, aRequester())
   const caller = (abilities: readonly string[]) => ({
     token: aLoginToken({ customerId: 'x', abilities }),
     customer: aCustomer(),
   })
 
   it('passes when every required ability is covered, or none is required', () => {
-    authorise(caller(['*']), ['orders:read', 'orders:write'])
-    authorise(caller(['orders:*']), ['orders:read', 'orders:write'])
-    authorise(caller([]), [])
+    authorize(caller(['*']), ['orders:read', 'orders:write'])
+    authorize(caller(['orders:*']), ['orders:read', 'orders:write'])
+    authorize(caller([]), [])
   })
 
   it('refuses when one is not, and names all that are required', () => {
     for (const abilities of [[], ['orders:read'], ['Orders:*'], ['orders']]) {
       assert.throws(
-        () => authorise(caller(abilities), ['orders:read', 'orders:write']),
+        () => authorize(caller(abilities), ['orders:read', 'orders:write']),
         (error: unknown) => {
           assert.ok(error instanceof InsufficientScope)
           assert.deepEqual(error.required, ['orders:read', 'orders:write'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ImportStep, ReadRow, RefusedRow } from '../../src/application/import-customers.ts'
 import type { Customers } from '../../src/application/ports/customers.ts'
+import type { ImportStep, ReadRow, RefusedRow } from '../../src/application/use-cases/import-customers.ts'
 import { Unavailable } from '../../src/domain/errors.ts'
 import { type Core, memoryCore, unreachable } from '../support/core.ts'
 
@@ -23,7 +23,7 @@ async function* each(rows: readonly (ReadRow | RefusedRow)[]) {
 }
 
 const importing = (core: Core, rows: readonly (ReadRow | RefusedRow)[], isDryRun = false) =>
-  core.importCustomers(each(rows), { isDryRun, patience: core.patience })
+  core.importCustomers(each(rows), { isDryRun, deadline: core.deadline })
 
 async function stepsOf(steps: AsyncIterable<ImportStep>): Promise<readonly ImportStep[]> {
   const all: ImportStep[] = []
@@ -122,8 +122,8 @@ describe('An import', () => {
   it('case 082: leaves customers who are there as they are, a password changed since included', async () => {
     const core = memoryCore()
     assert.deepEqual(await stepsOf(importing(core, manyRows(3))), [settled(3)])
-    const changed = await core.customers.find('customer-2@example.com', core.patience())
-    await core.customers.setPassword(changed?.id ?? '', { passwordHash: `$2b$${TAIL}` }, core.patience())
+    const changed = await core.customers.find('customer-2@example.com', core.deadline())
+    await core.customers.setPassword(changed?.id ?? '', { passwordHash: `$2b$${TAIL}` }, core.deadline())
     assert.deepEqual(await stepsOf(importing(core, manyRows(4))), [settled(1, 3)])
     assert.equal((await find(core, 'customer-2@example.com'))?.passwordHash, `$2b$${TAIL}`)
   })
@@ -148,18 +148,18 @@ describe('An import', () => {
         isClosed = true
       }
     }
-    for await (const _ of core.importCustomers(rows(), { isDryRun: false, patience: core.patience })) break
+    for await (const _ of core.importCustomers(rows(), { isDryRun: false, deadline: core.deadline })) break
     assert.deepEqual([core.store.customers.size, isClosed], [500, true])
   })
 
   it('waits for the store anew with each batch, and passes its failure on', async () => {
     let patiences = 0
     const core = memoryCore()
-    const patience = () => {
+    const deadline = () => {
       patiences++
-      return core.patience()
+      return core.deadline()
     }
-    await stepsOf(core.importCustomers(each(manyRows(1001)), { isDryRun: false, patience }))
+    await stepsOf(core.importCustomers(each(manyRows(1001)), { isDryRun: false, deadline }))
     assert.equal(patiences, 3)
     const failure = new Unavailable()
     const broken = memoryCore(() => ({ customers: unreachable<Customers>(failure).port }))

@@ -7,7 +7,7 @@ import { hashOf, turn } from '../support/fakes.ts'
 import { aRequester } from '../support/idle-ports.ts'
 
 const login = (core: Core, email: string, password = 'right') =>
-  core.login({ email, password }, core.patience())
+  core.login({ email, password }, core.deadline())
 
 describe('The place of a login in the queue', () => {
   /** A core that counts the places that are kept; each login asks once whether there is one, and then for its own. */
@@ -132,7 +132,7 @@ describe('The place of a login in the queue', () => {
     }))
     const requester = aRequester()
     const { email } = await core.customer()
-    await core.login({ email, password: 'right' }, core.patience(), requester)
+    await core.login({ email, password: 'right' }, core.deadline(), requester)
     assert.deepEqual(new Set(signals), new Set([requester.signal]))
   })
 })

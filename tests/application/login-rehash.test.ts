@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { STORE_WAIT_MS } from '../../src/application/latchkey.ts'
+import { STORE_TIMEOUT_MS } from '../../src/application/use-cases/use-cases.ts'
 import { InvalidCredentials, Unavailable } from '../../src/domain/errors.ts'
 import type { MovableClock } from '../../src/testing/movable-clock.ts'
 import { type Core, memoryCore } from '../support/core.ts'
 import { hashOf } from '../support/fakes.ts'
 
 const login = (core: Core, email: string, password = 'right') =>
-  core.login({ email, password }, core.patience())
+  core.login({ email, password }, core.deadline())
 
 describe('A login with a dated hash', () => {
   const NEW = 'new hash of right'
@@ -30,7 +30,7 @@ describe('A login with a dated hash', () => {
     const { secret } = await login(core, email)
     assert.equal(stored(), NEW)
     assert.deepEqual(hashed, ['right'])
-    await core.authenticate(secret, core.patience())
+    await core.authenticate(secret, core.deadline())
   })
 
   it('renews no hash that is as new ones are', async () => {
@@ -93,7 +93,7 @@ describe('A login with a dated hash', () => {
         customers: { ...customers, rehash },
       }))
       const { secret } = await login(core, email)
-      await core.authenticate(secret, core.patience())
+      await core.authenticate(secret, core.deadline())
       assert.equal(stored(), hashOf('right'))
     })
   }
@@ -111,9 +111,9 @@ describe('A login with a dated hash', () => {
     const { core, email, stored } = await withDated(({ loginTokens, clock }) => ({
       loginTokens: {
         ...loginTokens,
-        async replace(change, waitMs) {
-          const revoked = await loginTokens.replace(change, waitMs)
-          ;(clock as MovableClock).advance(STORE_WAIT_MS)
+        async replace(change, timeoutMs) {
+          const revoked = await loginTokens.replace(change, timeoutMs)
+          ;(clock as MovableClock).advance(STORE_TIMEOUT_MS)
           return revoked
         },
       },

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memoryLoginThrottle } from '../../src/adapters/memory/login-throttle.ts'
 import type { AuditEventName } from '../../src/application/audit-events.ts'
-import { STORE_WAIT_MS } from '../../src/application/latchkey.ts'
 import type { Requester } from '../../src/application/requester.ts'
+import { STORE_TIMEOUT_MS } from '../../src/application/use-cases/use-cases.ts'
 import { InvalidCredentials, TooManyRequests, Unavailable } from '../../src/domain/errors.ts'
 import { tokenState } from '../../src/domain/login-token.ts'
 import { type Core, memoryCore, unreachable } from '../support/core.ts'
@@ -11,7 +11,7 @@ import { deferred, fakePasswords, hashOf, turn } from '../support/fakes.ts'
 import { aRequester } from '../support/idle-ports.ts'
 
 const login = (core: Core, email: string, password = 'right') =>
-  core.login({ email, password }, core.patience())
+  core.login({ email, password }, core.deadline())
 
 describe('A login', () => {
   it('hands out a secret that authenticates its customer, with a token that may do everything', async () => {
@@ -28,7 +28,7 @@ describe('A login', () => {
       revokedAtMs: null,
       lastUsedAtMs: null,
     })
-    const caller = await core.authenticate(secret, core.patience())
+    const caller = await core.authenticate(secret, core.deadline())
     assert.deepEqual({ token: caller.token, customer: caller.customer }, { token, customer })
   })
 
@@ -81,8 +81,8 @@ describe('A login', () => {
     const stranger = await login(core, other.email)
     const first = await login(core, customer.email)
     const second = await login(core, customer.email)
-    await assert.rejects(async () => core.authenticate(first.secret, core.patience()))
-    for (const { secret } of [bot, stranger, second]) await core.authenticate(secret, core.patience())
+    await assert.rejects(async () => core.authenticate(first.secret, core.deadline()))
+    for (const { secret } of [bot, stranger, second]) await core.authenticate(secret, core.deadline())
   })
 
   it('answers the same, after the same verifications, whatever the cause of a refusal', async () => {
@@ -206,22 +206,22 @@ describe('A login', () => {
     const core = memoryCore(({ customers, loginTokens }) => ({
       customers: {
         ...customers,
-        async findByEmail(email, waitMs) {
-          waits.push(waitMs)
+        async findByEmail(email, timeoutMs) {
+          waits.push(timeoutMs)
           core.clock.advance(400)
-          return customers.findByEmail(email, waitMs)
+          return customers.findByEmail(email, timeoutMs)
         },
       },
       loginTokens: {
         ...loginTokens,
-        async replace(change, waitMs) {
-          waits.push(waitMs)
-          return loginTokens.replace(change, waitMs)
+        async replace(change, timeoutMs) {
+          waits.push(timeoutMs)
+          return loginTokens.replace(change, timeoutMs)
         },
       },
     }))
     await login(core, (await core.customer()).email)
-    assert.deepEqual(waits, [STORE_WAIT_MS, STORE_WAIT_MS - 400])
+    assert.deepEqual(waits, [STORE_TIMEOUT_MS, STORE_TIMEOUT_MS - 400])
   })
 
   it('is unavailable, not refused, when a store is', async () => {
@@ -257,7 +257,7 @@ function guarded(failures = 3) {
     core,
     events,
     from: (email: string, password: string, requester: Partial<Requester> = {}) =>
-      core.login({ email, password }, core.patience(), aRequester(requester)),
+      core.login({ email, password }, core.deadline(), aRequester(requester)),
   }
 }
 

@@ -13,12 +13,12 @@ describe('A logout', () => {
     const bot = await core.token(customer, { name: 'bot' })
     const stranger = await core.token(await core.customer())
     const { secret } = await core.token(customer)
-    const caller = await core.authenticate(secret, core.patience())
+    const caller = await core.authenticate(secret, core.deadline())
     core.clock.advance(7)
-    await core.logout(caller, core.patience())
+    await core.logout(caller, core.deadline())
     assert.equal(core.store.tokens.get(caller.digest)?.revokedAtMs, core.clock.nowMs())
-    await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
-    for (const other of [bot, stranger]) await core.authenticate(other.secret, core.patience())
+    await assert.rejects(async () => core.authenticate(secret, core.deadline()), InvalidToken)
+    for (const other of [bot, stranger]) await core.authenticate(other.secret, core.deadline())
   })
 
   it('with a named token is refused and asks no store', async () => {
@@ -27,8 +27,8 @@ describe('A logout', () => {
     const other = memoryCore()
     for (const name of ['bot', 'Login', 'login ', '']) {
       const { secret } = await other.token(await other.customer(), { name })
-      const caller = await other.authenticate(secret, other.patience())
-      await assert.rejects(core.logout(caller, core.patience()), LoginTokenRequired)
+      const caller = await other.authenticate(secret, other.deadline())
+      await assert.rejects(core.logout(caller, core.deadline()), LoginTokenRequired)
     }
     assert.deepEqual(calls, [])
   })
@@ -36,11 +36,11 @@ describe('A logout', () => {
   it('of a token that somebody else revoked first says that the token is not valid', async () => {
     const core = memoryCore()
     const { secret } = await core.token(await core.customer())
-    const caller = await core.authenticate(secret, core.patience())
-    await core.logout(caller, core.patience())
+    const caller = await core.authenticate(secret, core.deadline())
+    await core.logout(caller, core.deadline())
     const revokedAtMs = core.store.tokens.get(caller.digest)?.revokedAtMs
     core.clock.advance(5)
-    await assert.rejects(core.logout(caller, core.patience()), InvalidToken)
+    await assert.rejects(core.logout(caller, core.deadline()), InvalidToken)
     assert.equal(core.store.tokens.get(caller.digest)?.revokedAtMs, revokedAtMs)
   })
 
@@ -48,16 +48,16 @@ describe('A logout', () => {
     const core = memoryCore(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
-        async revoke(token, atMs, waitMs) {
-          await loginTokens.revoke(token, atMs, waitMs)
+        async revoke(token, atMs, timeoutMs) {
+          await loginTokens.revoke(token, atMs, timeoutMs)
           throw new Unavailable()
         },
       },
     }))
     const { secret } = await core.token(await core.customer())
-    const caller = await core.authenticate(secret, core.patience())
-    await assert.rejects(core.logout(caller, core.patience()), Unavailable)
-    await assert.rejects(async () => core.authenticate(secret, core.patience()), InvalidToken)
+    const caller = await core.authenticate(secret, core.deadline())
+    await assert.rejects(core.logout(caller, core.deadline()), Unavailable)
+    await assert.rejects(async () => core.authenticate(secret, core.deadline()), InvalidToken)
   })
 })
 
@@ -75,15 +75,15 @@ describe('The authentication before a logout', () => {
     await core.ports.customers.disable(disabled.id, core.clock.nowMs(), 1000)
     for (const secret of secrets) {
       const applied = deferred<void>()
-      const announce = () => applied.promise
+      const publish = () => applied.promise
       const waiting = memoryCore(() => ({
         ...core.ports,
-        invalidations: { ...core.ports.invalidations, announce },
+        invalidations: { ...core.ports.invalidations, publish },
       }))
       let isRefused = false
       const refusal = assert
         .rejects(
-          waiting.authenticateForLogout(secret, waiting.patience(), aRequester()) as Promise<unknown>,
+          waiting.authenticateForLogout(secret, waiting.deadline(), aRequester()) as Promise<unknown>,
           InvalidToken,
         )
         .then(() => {
@@ -99,17 +99,17 @@ describe('The authentication before a logout', () => {
   it('announces nothing of a good token, of text that is no token, or without an answer of the store', async () => {
     const core = memoryCore()
     const { secret } = await core.token(await core.customer())
-    const patience = core.patience()
-    assert.equal((await core.authenticateForLogout(secret, patience, aRequester())).token.name, 'login')
+    const deadline = core.deadline()
+    assert.equal((await core.authenticateForLogout(secret, deadline, aRequester())).token.name, 'login')
     await assert.rejects(
-      async () => core.authenticateForLogout('lk_x', patience, aRequester()),
+      async () => core.authenticateForLogout('lk_x', deadline, aRequester()),
       MalformedToken,
     )
     assert.deepEqual(core.announced, [])
 
     const { port } = unreachable<LoginTokens>(new Unavailable())
     const away = memoryCore(() => ({ loginTokens: port }))
-    await assert.rejects(async () => away.authenticateForLogout(secret, patience, aRequester()), Unavailable)
+    await assert.rejects(async () => away.authenticateForLogout(secret, deadline, aRequester()), Unavailable)
     assert.deepEqual(away.announced, [])
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { isoTime, me } from '../../src/application/me.ts'
+import { isoTime, me } from '../../src/application/use-cases/me.ts'
 import { aCustomer, aLoginToken } from '../../src/testing/builders.ts'
 
 const CREATED = Date.UTC(2026, 1, 28, 23, 59, 59, 7)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { pause } from '../../src/application/pause.ts'
+import { wait } from '../../src/lib/wait.ts'
 import { movableClock } from '../../src/testing/movable-clock.ts'
 import { countedTimers } from '../support/fakes.ts'
 
@@ -9,7 +9,7 @@ describe('A pause', () => {
     const clock = movableClock()
     const { signal } = new AbortController()
     let answer: boolean | null = null
-    const paused = pause(100, clock, signal).then((woken) => {
+    const paused = wait(100, clock, signal).then((woken) => {
       answer = woken
     })
     clock.advance(99)
@@ -23,7 +23,7 @@ describe('A pause', () => {
   it('ends when it is woken, and is forgotten by its queue', async () => {
     const clock = movableClock()
     const queue = new Set<() => void>()
-    const paused = pause(100, clock, new AbortController().signal, (wake) => {
+    const paused = wait(100, clock, new AbortController().signal, (wake) => {
       queue.add(wake)
       return () => queue.delete(wake)
     })
@@ -38,7 +38,7 @@ describe('A pause', () => {
       const reason = new Error('gone')
       const queue = new Set<() => void>()
       if (when === 'before') gone.abort(reason)
-      const paused = pause(100, movableClock(), gone.signal, (wake) => {
+      const paused = wait(100, movableClock(), gone.signal, (wake) => {
         queue.add(wake)
         return () => queue.delete(wake)
       })
@@ -64,7 +64,7 @@ describe('A pause', () => {
           if (listener === abort) listeners -= 1
         },
       }
-      const paused = pause(100, clock, signal, (wake) => {
+      const paused = wait(100, clock, signal, (wake) => {
         if (end === 'woken') queueMicrotask(wake)
         return () => {}
       }).catch(() => 'gone')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
+import { type Prunable, type Pruning, startPruning } from '../../src/application/jobs/pruning.ts'
 import type { LogFields } from '../../src/application/ports/log.ts'
-import { type Prunable, type Pruning, startPruning } from '../../src/application/pruning.ts'
 import { Unavailable } from '../../src/domain/errors.ts'
 import { type MovableClock, movableClock } from '../../src/testing/movable-clock.ts'
 import { deferred, turn } from '../support/fakes.ts'

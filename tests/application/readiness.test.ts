@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Look, steadyReadiness } from '../../src/application/readiness.ts'
+import { type DatabaseStatus, debouncedReadiness } from '../../src/application/jobs/readiness.ts'
 import { movableClock } from '../../src/testing/movable-clock.ts'
 
-const WELL: Look = { reachable: true, current: true }
-const ILL: Look = { reachable: false, current: false }
+const WELL: DatabaseStatus = { reachable: true, current: true }
+const ILL: DatabaseStatus = { reachable: false, current: false }
 
 /** A database that is as it is told, and readiness in front of it. */
-function observed(first: Look) {
+function observed(first: DatabaseStatus) {
   const clock = movableClock()
   const database = { state: first, looks: 0 }
-  const readiness = steadyReadiness(async () => {
+  const readiness = debouncedReadiness(async () => {
     database.looks++
     return database.state
   }, clock)
@@ -44,8 +44,8 @@ describe('Readiness', () => {
     assert.equal(await ready(), true)
     for (const state of [ILL, WELL]) {
       database.state = state
-      const { ready: before, look } = await readiness.ask()
-      assert.deepEqual([before, look], [state !== WELL, state], 'what was found is told at once')
+      const { ready: before, checkStatus } = await readiness.ask()
+      assert.deepEqual([before, checkStatus], [state !== WELL, state], 'what was found is told at once')
       await pass(600)
       assert.equal(await ready(), state !== WELL)
       await pass(600)

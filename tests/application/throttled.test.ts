@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { patienceOf } from '../../src/application/patience.ts'
+import { createDeadline } from '../../src/application/deadline.ts'
 import type {
   LoginAdmission,
   LoginOutcome,
   LoginThrottle,
 } from '../../src/application/ports/login-throttle.ts'
-import { throttled } from '../../src/application/throttled.ts'
+import { withLoginThrottle } from '../../src/application/use-cases/throttled-login.ts'
 import { InvalidCredentials, TooManyRequests, Unavailable } from '../../src/domain/errors.ts'
 import { movableClock } from '../../src/testing/movable-clock.ts'
 import { turn } from '../support/fakes.ts'
@@ -36,7 +36,7 @@ function told(...admissions: readonly LoginAdmission[]) {
     throttle,
     takes: () => taking,
     run: <T>(decide: () => Promise<T>) =>
-      throttled(throttle, attempt, patienceOf(1000, clock), clock, gone.signal, decide),
+      withLoginThrottle(throttle, attempt, createDeadline(1000, clock), clock, gone.signal, decide),
     /** Lets time pass step by step, as a clock does. */
     async pass(ms: number) {
       for (let passed = 0; passed < ms; passed += 25) {
@@ -123,9 +123,9 @@ describe('A throttled attempt', () => {
 
   it('gives its place back also where the login has used up the patience with its stores', async () => {
     const { throttle, clock, gone, outcomes } = told(taken)
-    const patience = patienceOf(1000, clock)
-    await throttled(throttle, attempt, patience, clock, gone.signal, () =>
-      patience.wait(async () => clock.advance(5000)),
+    const deadline = createDeadline(1000, clock)
+    await withLoginThrottle(throttle, attempt, deadline, clock, gone.signal, () =>
+      deadline.run(async () => clock.advance(5000)),
     )
     assert.deepEqual(outcomes, ['succeeded'])
   })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
+import { createUsageBuffer, type UsageBuffer } from '../../src/application/login-tokens/usage-buffer.ts'
 import type { LogFields } from '../../src/application/ports/log.ts'
 import type { TokenUse } from '../../src/application/ports/login-tokens.ts'
-import { type GatheredTokenUsage, gatheredTokenUsage } from '../../src/application/token-usage.ts'
 import { Unavailable } from '../../src/domain/errors.ts'
 import { type MovableClock, movableClock } from '../../src/testing/movable-clock.ts'
 import { countedTimers, turn } from '../support/fakes.ts'
@@ -13,7 +13,7 @@ let writes: (readonly TokenUse[])[]
 /** What a write answers; may throw, and may let time pass. */
 let answer: (uses: readonly TokenUse[]) => Promise<readonly string[]>
 let warnings: (readonly [string, LogFields | undefined])[]
-let usage: GatheredTokenUsage
+let usage: UsageBuffer
 
 beforeEach(() => {
   clock = countedTimers(movableClock())
@@ -21,7 +21,7 @@ beforeEach(() => {
   warnings = []
   answer = async () => []
   const warn = (event: string, fields?: LogFields) => void warnings.push([event, fields])
-  usage = gatheredTokenUsage(
+  usage = createUsageBuffer(
     {
       touch(uses) {
         writes.push(uses)
@@ -250,7 +250,7 @@ describe('Token usage', () => {
     assert.deepEqual([writes.length, warnings], [2, []])
 
     answer = () => Promise.reject(new Unavailable())
-    const other = gatheredTokenUsage({ touch: (uses) => answer(uses) }, clock, {
+    const other = createUsageBuffer({ touch: (uses) => answer(uses) }, clock, {
       info() {},
       warn: (...warning) => void warnings.push([warning[0], warning[1]]),
       error() {},

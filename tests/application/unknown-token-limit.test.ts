@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { UnknownTokenLimit } from '../../src/application/unknown-token-limit.ts'
+import { UnknownTokenLimit } from '../../src/application/login-tokens/unknown-token-limit.ts'
 import { InvalidToken, TooManyUnknownTokens, Unavailable } from '../../src/domain/errors.ts'
 import { movableClock } from '../../src/testing/movable-clock.ts'
 import { anUnknownSecret, type Core, memoryCore } from '../support/core.ts'
@@ -11,7 +11,7 @@ const elsewhere = aRequester({ address: '192.0.2.1' })
 /** Presents a token; returns the error, or null when it was accepted. */
 async function present(core: Core, secret: string, requester = aRequester()): Promise<Error | null> {
   try {
-    await core.authenticate(secret, core.patience(), requester)
+    await core.authenticate(secret, core.deadline(), requester)
     return null
   } catch (error) {
     return error as Error
@@ -32,9 +32,11 @@ function counted() {
   const core = memoryCore(({ loginTokens }) => ({
     loginTokens: {
       ...loginTokens,
-      findByDigest(digest, waitMs) {
+      findByDigest(digest, timeoutMs) {
         state.lookups += 1
-        return state.isFailing ? Promise.reject(new Unavailable()) : loginTokens.findByDigest(digest, waitMs)
+        return state.isFailing
+          ? Promise.reject(new Unavailable())
+          : loginTokens.findByDigest(digest, timeoutMs)
       },
     },
   }))
@@ -73,7 +75,7 @@ describe('The limit of unknown tokens', () => {
       // It is known, until it is found to be rejected.
       assert.equal(await present(core, secret), null)
       if (end === 'disabled') await core.ports.customers.disable(customer.id, 1, 1000)
-      if (end === 'revoked') await core.tokens.revoke(customer.id, {}, core.patience())
+      if (end === 'revoked') await core.tokens.revoke(customer.id, {}, core.deadline())
       if (end === 'expired') core.clock.advance(1000)
       state.lookups = 0
       await presentMany(core, 300, secret)
@@ -93,10 +95,10 @@ describe('The limit of unknown tokens', () => {
     assert.equal(await present(core, validated.secret, elsewhere), null)
     const { email, id } = await core.customer({}, 'right')
     await presentMany(core, 200)
-    const login = await core.login({ email, password: 'right' }, core.patience())
+    const login = await core.login({ email, password: 'right' }, core.deadline())
     const created = await core.tokens.create(
       { customerId: id, name: 'bot', abilities: ['*'], expiresAtMs: null },
-      core.patience(),
+      core.deadline(),
     )
     for (let i = 0; i < 300; i++) {
       for (const secret of [validated.secret, login.secret, created?.secret ?? '']) {

@@ -31,7 +31,7 @@ it('Anything else is refused, and nothing at all too', () => {
 it('A service token is no customer’s, and a customer’s token no service’s', async () => {
   const core = memoryCore()
   const { secret } = await core.token(await core.customer())
-  await core.authenticate(secret, core.patience())
+  await core.authenticate(secret, core.deadline())
   assert.throws(() => core.verifyServiceToken(secret), InvalidServiceToken)
-  await assert.rejects(async () => core.authenticate(SERVICE.secret, core.patience()), InvalidToken)
+  await assert.rejects(async () => core.authenticate(SERVICE.secret, core.deadline()), InvalidToken)
 })

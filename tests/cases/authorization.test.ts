@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import * as v from 'valibot'
-import { route } from '../../src/adapters/http/route.ts'
+import { route } from '../../src/adapters/http/routing/route.ts'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
 import { sendRaw } from '../support/raw-http.ts'
 import { PASSWORD, type RunningApp, startApp } from '../support/running-app.ts'

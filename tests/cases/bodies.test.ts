@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import * as v from 'valibot'
-import { route } from '../../src/adapters/http/route.ts'
+import { route } from '../../src/adapters/http/routing/route.ts'
 import { sendRaw } from '../support/raw-http.ts'
 import { PASSWORD, type RunningApp, startApp } from '../support/running-app.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { route } from '../../src/adapters/http/route.ts'
+import { route } from '../../src/adapters/http/routing/route.ts'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
 import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
 

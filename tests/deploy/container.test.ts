@@ -12,7 +12,7 @@ import { startProcess } from '../support/running-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** More than everything here takes that has not failed. */
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 const skip = hasContainerEngine() ? false : 'no container engine answers on this machine'
 
@@ -123,7 +123,7 @@ describe('the image of deploy/Dockerfile', { skip }, () => {
   })
 
   async function until(holds: () => Promise<boolean>): Promise<void> {
-    for (const endMs = performance.now() + PATIENCE_MS; ; await sleep(20)) {
+    for (const endMs = performance.now() + TIMEOUT_MS; ; await sleep(20)) {
       if (await holds().catch(() => false)) return
       if (performance.now() > endMs) throw new Error(`it never comes: ${await docker('logs', name)}`)
     }

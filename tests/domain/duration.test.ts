@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { durationMs } from '../../src/domain/duration.ts'
+import { durationMs } from '../../src/lib/duration.ts'
 
 test('A duration is a whole number and a unit', () => {
   for (const [text, ms] of [

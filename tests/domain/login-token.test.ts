@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
   authenticates,
-  expiryOf,
+  expiresAt,
   LOGIN_TOKEN_ABILITIES,
   LOGIN_TOKEN_NAME,
   tokenNameProblem,
@@ -42,9 +42,9 @@ describe('A token', () => {
   })
 
   it('expires its lifetime after it was made, and never with a lifetime of null', () => {
-    assert.equal(expiryOf(NOW, 3_600_000), NOW + 3_600_000)
-    assert.equal(expiryOf(NOW, 1), NOW + 1)
-    assert.equal(expiryOf(NOW, null), null)
+    assert.equal(expiresAt(NOW, 3_600_000), NOW + 3_600_000)
+    assert.equal(expiresAt(NOW, 1), NOW + 1)
+    assert.equal(expiresAt(NOW, null), null)
   })
 
   it('of a login has a name of its own and may do everything, unchangeably', () => {

@@ -27,7 +27,7 @@ function linesOf(text: string): readonly Line[] {
 /** The events of which a line was seen. */
 const seen = new Set<string>()
 
-function auditOf(text: string): readonly Line[] {
+function createAuditLog(text: string): readonly Line[] {
   const lines = linesOf(text).filter(({ audit }) => audit === true)
   for (const { event } of lines) seen.add(event)
   return lines
@@ -121,9 +121,9 @@ describe('the audit log of a service', () => {
       service.child.kill('SIGTERM')
       const { stdout } = await service.ended
       const text = AUDIT_LOG === '' ? stdout : inFile(AUDIT_LOG)
-      assert.deepEqual(auditOf(text).map(told), expected)
+      assert.deepEqual(createAuditLog(text).map(told), expected)
       if (AUDIT_LOG !== '') {
-        assert.deepEqual(auditOf(stdout), [])
+        assert.deepEqual(createAuditLog(stdout), [])
         assert.equal(linesOf(text).length, expected.length)
         assert.equal(statSync(join(suite.folder(), AUDIT_LOG)).mode & 0o777, 0o600)
       }
@@ -156,7 +156,7 @@ describe('the audit log of a service', () => {
     }
     service.child.kill('SIGTERM')
     await service.ended
-    const recorded = auditOf(inFile(AUDIT_LOG)).map(({ request_id }) => String(request_id))
+    const recorded = createAuditLog(inFile(AUDIT_LOG)).map(({ request_id }) => String(request_id))
     assert.deepEqual(recorded.sort(), [...ids].sort())
   })
 
@@ -185,7 +185,7 @@ describe('the audit log of a service', () => {
     service.child.kill('SIGTERM')
     const { code, stdout } = await service.ended
     assert.deepEqual([code, stdout], [0, ''])
-    const lines = auditOf(inFile(env.AUDIT_LOG))
+    const lines = createAuditLog(inFile(env.AUDIT_LOG))
     assert.deepEqual(lines.map(told), [{ event: 'service.tokens_set', service_tokens: ['monitor'] }])
   })
 
@@ -219,7 +219,7 @@ describe('the audit log of a service', () => {
 
 describe('a command', () => {
   const email = 'bea@example.com'
-  const events = (name: string) => auditOf(inFile(name)).map(told)
+  const events = (name: string) => createAuditLog(inFile(name)).map(told)
 
   after(() => suite.database().sql('delete from customers where email = $1', [email]))
 

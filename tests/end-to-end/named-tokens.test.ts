@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
-import { route } from '../../src/adapters/http/route.ts'
+import { route } from '../../src/adapters/http/routing/route.ts'
 import { type RunningApp, startApp } from '../support/running-app.ts'
 import { runLatchkey, temporaryFolder } from '../support/running-process.ts'
 import { postgresAlone } from '../support/sqlite.ts'

@@ -33,10 +33,10 @@ describe('the operator’s page in a browser', { skip }, () => {
   }
 
   async function bot(customerId: string, name: string): Promise<string> {
-    const { latchkey } = app.service
-    const made = await latchkey.tokens.create(
+    const { useCases } = app.service
+    const made = await useCases.tokens.create(
       { customerId, name, abilities: ['orders:read'], expiresAtMs: null },
-      latchkey.patience(),
+      useCases.deadline(),
     )
     assert.ok(made)
     return made.secret
@@ -202,9 +202,9 @@ describe('the operator’s page in a browser', { skip }, () => {
     await page.click('#yes')
     await search(bea.email)
     await page.focus('#email')
-    const answered = page.waitForResponse('**/ops/revoke')
+    const responded = page.waitForResponse('**/ops/revoke')
     await held[0]?.()
-    await answered
+    await responded
     await samplesShown(page, 2)
     assert.equal(await page.locator(`#found :text("${ana.email}")`).count(), 0)
     assert.equal(await inPage(page, 'document.activeElement.id'), 'email')

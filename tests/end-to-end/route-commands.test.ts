@@ -84,7 +84,7 @@ await runProgram({ version: '1.0.0', routes: ({ customers }) => [${declarations}
       folder.remove()
     }
   }
-  const good = `route('GET /a/:id', { auth: 'customer', abilities: ['a:read', 'a:*'], handle: async ({ params, patience }) => ({ found: (await customers.find(params.id, patience)) !== null }) })`
+  const good = `route('GET /a/:id', { auth: 'customer', abilities: ['a:read', 'a:*'], handle: async ({ params, deadline }) => ({ found: (await customers.find(params.id, deadline)) !== null }) })`
   const open = `route('GET /b', { auth: 'none', returns: v.object({ size: v.bigint() }), handle: () => ({ size: 1n }) })`
 
   test('know its own routes, which may have taken use cases apart', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { examineDatabase } from '../../src/adapters/postgres/examining/examine-database.ts'
+import { examineDatabase } from '../../src/adapters/postgres/diagnostics/examine-database.ts'
 import { LATCHKEY_MIGRATIONS } from '../../src/adapters/postgres/migrations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as v from 'valibot'
-import { type MeAnswer, profile } from '../../src/adapters/http/built-in-routes.ts'
-import { me } from '../../src/application/me.ts'
-import { runProgram } from '../../src/program.ts'
+import { type MeResponse, profile } from '../../src/adapters/http/routes/built-in-routes.ts'
+import { me } from '../../src/application/use-cases/me.ts'
+import { runProgram } from '../../src/program/program.ts'
 import { startApp } from '../support/running-app.ts'
 import { until } from '../support/until.ts'
 
@@ -16,14 +16,14 @@ const returns = v.object({ ...profile.entries, domain: v.pipe(v.string(), v.exam
 describe('what me answers, shaped by an implementer', () => {
   for (const TOKEN_CACHE_TTL of ['60s', '0s']) {
     test(`is what the schema declares, with TOKEN_CACHE_TTL=${TOKEN_CACHE_TTL}`, async (t) => {
-      const shaped: MeAnswer<typeof returns> = {
+      const shaped: MeResponse<typeof returns> = {
         returns,
         present(caller) {
           const answer = { ...me(caller), domain: caller.customer.email.split('@')[1] ?? '', hash: 'secret' }
           return answer
         },
       }
-      const app = await startApp({ env: { TOKEN_CACHE_TTL }, me: shaped as MeAnswer })
+      const app = await startApp({ env: { TOKEN_CACHE_TTL }, me: shaped as MeResponse })
       t.after(() => app.close())
       const { email } = await app.addCustomer()
       const token = await app.login(email)

@@ -59,13 +59,13 @@ describe('a login token', () => {
     const rounds = 6
     for (let round = 0; round < rounds; round++) {
       const { email, id } = await app.addCustomer()
-      const { latchkey } = app.service
+      const { useCases } = app.service
       const body = { email, password: PASSWORD }
       const logins = Array.from({ length: 8 }, () => app.call('/api/login', { body }))
       await sleep(Math.random() * 8)
       await (round % 2 === 0
-        ? latchkey.customers.disable(id, latchkey.patience())
-        : latchkey.customers.setPassword(id, { password: 'another horse 9' }, latchkey.patience()))
+        ? useCases.customers.disable(id, useCases.deadline())
+        : useCases.customers.setPassword(id, { password: 'another horse 9' }, useCases.deadline()))
       const answers = await Promise.all(logins)
       assert.ok(answers.every(({ status }) => status === 200 || status === 401))
       for (const { body: won } of answers.filter(({ status }) => status === 200)) {
@@ -118,15 +118,15 @@ describe('a login token', () => {
     })().finally(() => {
       isOver = true
     })
-    let answered = 0
+    let responded = 0
     while (!isOver) {
       const calls = Array.from({ length: 200 }, () => uncached.call('/api/me', { token: named }))
       const answers = await Promise.all(calls)
       assert.ok(answers.every(isRight))
-      answered += answers.filter(({ status }) => status === 200).length
+      responded += answers.filter(({ status }) => status === 200).length
     }
     await cycles
-    assert.ok(answered > 0)
+    assert.ok(responded > 0)
 
     const holder = new Client({ connectionString: app.database.url })
     await holder.connect()
@@ -138,7 +138,7 @@ describe('a login token', () => {
     for (let i = 0; i < 10; i++) assert.equal((await uncached.call('/api/me', { token: named })).status, 200)
     await holder.query('rollback')
     assert.doesNotMatch(uncached.logLines.join(''), /40P01|"level":"error"/)
-    t.diagnostic(`${answered} validations beside 8 logins and logouts`)
+    t.diagnostic(`${responded} validations beside 8 logins and logouts`)
   })
 
   test('case 045: changed by another program is obeyed within a second', async () => {
@@ -199,7 +199,7 @@ describe('a login', () => {
     const disabled = await app.addCustomer()
     await app.database.sql('update customers set password_hash = null where id = $1', [none.id])
     await app.database.sql(`update customers set password_hash = '$2b$04$short' where id = $1`, [damaged.id])
-    await app.service.latchkey.customers.disable(disabled.id, app.service.latchkey.patience())
+    await app.service.useCases.customers.disable(disabled.id, app.service.useCases.deadline())
     const wrong = await app.addCustomer()
     const bodies = [
       { email: 'nobody@example.com', password: PASSWORD },

@@ -203,7 +203,7 @@ async function startFront(target: () => string) {
     const instead = stub(path, seen.filter((one) => one.path === path).length)
     if (instead === null) {
       const { authorization, 'content-type': type } = request.headers
-      const answered = await fetch(target() + path, {
+      const responded = await fetch(target() + path, {
         method: request.method ?? 'GET',
         headers: {
           ...(authorization === undefined ? {} : { Authorization: authorization }),
@@ -211,8 +211,8 @@ async function startFront(target: () => string) {
         },
         ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
       })
-      response.writeHead(answered.status, { 'Content-Type': 'application/json; charset=utf-8' })
-      response.end(await answered.text())
+      response.writeHead(responded.status, { 'Content-Type': 'application/json; charset=utf-8' })
+      response.end(await responded.text())
       return
     }
     const { status, retryAfter } = instead

@@ -1,4 +1,4 @@
-import type { CachedToken } from '../../src/adapters/caching/login-tokens.ts'
+import type { CachedToken } from '../../src/application/login-tokens/cached.ts'
 import type { Invalidation } from '../../src/application/ports/invalidations.ts'
 import type { Digest, OwnedToken } from '../../src/domain/login-token.ts'
 import type { MakeCached } from '../support/revocation-model.ts'
@@ -37,24 +37,24 @@ export function sketchOfCache(mistake: Mistake | null): MakeCached {
 
     return {
       ...inner,
-      async findByDigest(digest, waitMs) {
-        if (!invalidations.isCurrent()) return read(digest, waitMs).reading
+      async findByDigest(digest, timeoutMs) {
+        if (!invalidations.isCurrent()) return read(digest, timeoutMs).reading
         const kept = cache.get(digest)
         if (kept !== undefined && clock.monotonicMs() < kept.untilMonotonicMs) return kept.owned
-        return (fills.get(digest) ?? read(digest, waitMs)).reading
+        return (fills.get(digest) ?? read(digest, timeoutMs)).reading
       },
-      replace(login, waitMs) {
-        const change = () => inner.replace(login, waitMs)
+      replace(login, timeoutMs) {
+        const change = () => inner.replace(login, timeoutMs)
         if (mistake === 'invalidates after a logout alone') return change()
         return announcing({ kind: 'customer', customerId: login.token.customerId }, change)
       },
-      revoke: (token, atMs, waitMs) =>
-        announcing({ kind: 'digest', digest: token.digest }, () => inner.revoke(token, atMs, waitMs)),
+      revoke: (token, atMs, timeoutMs) =>
+        announcing({ kind: 'digest', digest: token.digest }, () => inner.revoke(token, atMs, timeoutMs)),
     }
 
-    function read(digest: Digest, waitMs: number) {
+    function read(digest: Digest, timeoutMs: number) {
       const untilMonotonicMs = clock.monotonicMs() + ttlMs
-      const asked = Promise.resolve(inner.findByDigest(digest, waitMs))
+      const asked = Promise.resolve(inner.findByDigest(digest, timeoutMs))
       const isHasty = mistake === 'takes a look-up that failed for an unknown token'
       const fill = { marked: false, reading: isHasty ? asked.catch(() => null) : asked }
       const earlier = fills.get(digest)
@@ -93,12 +93,12 @@ export function sketchOfCache(mistake: Mistake | null): MakeCached {
 
     async function announcing<T>(invalidation: Invalidation, change: () => Promise<T>): Promise<T> {
       if (mistake === 'invalidates before the commit') {
-        await invalidations.announce(invalidation)
+        await invalidations.publish(invalidation)
         return change()
       }
       const answer = await change()
-      const announced = invalidations.announce(invalidation)
-      if (mistake !== 'acknowledges before the invalidation') await announced
+      const published = invalidations.publish(invalidation)
+      if (mistake !== 'acknowledges before the invalidation') await published
       return answer
     }
   }

@@ -1,11 +1,19 @@
-import { cachedLoginTokens } from '../../src/adapters/caching/login-tokens.ts'
-import { protocolInstance } from '../../src/adapters/postgres/announcing/instance.ts'
-import { LEASE_MS, leaseOn, type Moment, momentOf } from '../../src/adapters/postgres/announcing/lease.ts'
-import { noticeOf, payloadOf } from '../../src/adapters/postgres/announcing/notices.ts'
-import type { TriggerState } from '../../src/adapters/postgres/announcing/trigger-state.ts'
-import type { Clock } from '../../src/application/ports/clock.ts'
+import { protocolInstance } from '../../src/adapters/postgres/revocation/instance.ts'
+import {
+  createLease,
+  currentMoment,
+  LEASE_MS,
+  type Moment,
+} from '../../src/adapters/postgres/revocation/lease.ts'
+import {
+  decodeNotification,
+  encodeNotification,
+} from '../../src/adapters/postgres/revocation/notifications.ts'
+import type { TriggerState } from '../../src/adapters/postgres/revocation/trigger-state.ts'
+import { cachedLoginTokens } from '../../src/application/login-tokens/cached.ts'
 import type { NewLogin } from '../../src/application/ports/login-tokens.ts'
 import type { Digest, OwnedToken } from '../../src/domain/login-token.ts'
+import type { Clock } from '../../src/lib/clock.ts'
 import type { Parts } from '../support/cluster-model/parts.ts'
 import type { MakeCached } from '../support/revocation-model.ts'
 import { sketchOfCache } from './caching.ts'
@@ -68,9 +76,9 @@ function sharingLookUps(...[inner, cache, invalidations, clock, options]: Parame
   const tokens = cachedLoginTokens(inner, cache, invalidations, clock, options)
   return {
     ...tokens,
-    findByDigest(digest: Digest, waitMs: number) {
-      if (invalidations.isCurrent()) return tokens.findByDigest(digest, waitMs)
-      const reading = shared.get(digest) ?? Promise.resolve(tokens.findByDigest(digest, waitMs))
+    findByDigest(digest: Digest, timeoutMs: number) {
+      if (invalidations.isCurrent()) return tokens.findByDigest(digest, timeoutMs)
+      const reading = shared.get(digest) ?? Promise.resolve(tokens.findByDigest(digest, timeoutMs))
       shared.set(digest, reading)
       const remove = () => {
         if (shared.get(digest) === reading) shared.delete(digest)
@@ -90,7 +98,7 @@ function hastyList(options: Parameters<MakeInstance>[0]) {
     ...options,
     send(payload) {
       options.send(payload)
-      if (noticeOf(payload)?.says === 'ask') instance.heard(payload)
+      if (decodeNotification(payload)?.says === 'ask') instance.heard(payload)
     },
   })
   return instance
@@ -101,7 +109,7 @@ function deafToOthers(options: Parameters<MakeInstance>[0]) {
   return {
     ...instance,
     heard(payload: string) {
-      const notice = noticeOf(payload)
+      const notice = decodeNotification(payload)
       if (notice?.says !== 'beat' || notice.instance === options.name) instance.heard(payload)
     },
   }
@@ -128,8 +136,8 @@ function keepingAll(options: Parameters<MakeInstance>[0], when: 'linking' | 'lat
   let keeps = false
   const instance = protocolInstance({
     ...options,
-    obey(invalidation) {
-      if (!keeps) options.obey(invalidation)
+    apply(invalidation) {
+      if (!keeps) options.apply(invalidation)
     },
   })
   return {
@@ -164,7 +172,7 @@ function trustingItsAsk(options: Parameters<MakeInstance>[0]) {
   return {
     ...instance,
     published(payload: string, triggers: TriggerState) {
-      if (noticeOf(payload)?.says !== 'ask') last = triggers
+      if (decodeNotification(payload)?.says !== 'ask') last = triggers
       instance.published(payload, last)
     },
   }
@@ -174,9 +182,9 @@ function hastyLogin(...[inner, cache, invalidations, clock, options]: Parameters
   const tokens = cachedLoginTokens(inner, cache, invalidations, clock, options)
   return {
     ...tokens,
-    async replace(login: NewLogin, waitMs: number) {
-      const revoked = await inner.replace(login, waitMs)
-      if (revoked) await invalidations.announce({ kind: 'customer', customerId: login.token.customerId })
+    async replace(login: NewLogin, timeoutMs: number) {
+      const revoked = await inner.replace(login, timeoutMs)
+      if (revoked) await invalidations.publish({ kind: 'customer', customerId: login.token.customerId })
       return revoked
     },
   }
@@ -190,7 +198,7 @@ function withOwnLease(
 ) {
   const sent = new Map<string, Sent>()
   const send = (payload: string) => {
-    sent.set(payload, { moment: momentOf(options.clock), hasReturned: false, isVerified: false })
+    sent.set(payload, { moment: currentMoment(options.clock), hasReturned: false, isVerified: false })
     options.send(payload)
   }
   const instance = protocolInstance({ ...options, send })
@@ -199,7 +207,7 @@ function withOwnLease(
   return {
     ...instance,
     isLinked: () => isLinked,
-    say: (notice: Parameters<typeof payloadOf>[0]) => send(payloadOf(notice)),
+    say: (notice: Parameters<typeof encodeNotification>[0]) => send(encodeNotification(notice)),
     linked() {
       isLinked = true
       if (forgetsSent) sent.clear()
@@ -225,7 +233,7 @@ function withOwnLease(
 
   function confirm(payload: string, what: 'hasReturned' | 'isVerified'): void {
     const own = sent.get(payload)
-    if (own === undefined || noticeOf(payload)?.says !== 'beat') return
+    if (own === undefined || decodeNotification(payload)?.says !== 'beat') return
     own[what] = true
     if (own.hasReturned && own.isVerified && (isLinked || !needsLink)) lease.grant(own.moment)
   }
@@ -238,12 +246,12 @@ interface Sent {
 }
 
 function lateLease(options: Parameters<MakeInstance>[0]) {
-  const lease = leaseOn(options.clock)
-  return withOwnLease(options, { ...lease, grant: () => lease.grant(momentOf(options.clock)) })
+  const lease = createLease(options.clock)
+  return withOwnLease(options, { ...lease, grant: () => lease.grant(currentMoment(options.clock)) })
 }
 
 function flaggedLease(options: Parameters<MakeInstance>[0]) {
-  const lease = leaseOn(options.clock)
+  const lease = createLease(options.clock)
   let isHeld = false
   let callOff = () => {}
   return withOwnLease(options, {
@@ -278,7 +286,7 @@ function fullLease(options: Parameters<MakeInstance>[0]) {
 
 /** Its heartbeats go out whether the link is up or not, and one from before counts when it comes back. */
 function earlyBeats(options: Parameters<MakeInstance>[0], needsLink = false) {
-  const instance = withOwnLease(options, leaseOn(options.clock), { forgetsSent: false, needsLink })
+  const instance = withOwnLease(options, createLease(options.clock), { forgetsSent: false, needsLink })
   // Numbers that no other heartbeat has.
   let unlinkedBeats = 1_000_000
   return {
@@ -294,23 +302,25 @@ function hastyAnswer(options: Parameters<MakeInstance>[0]) {
   // What comes is obeyed a moment later, and asks are answered at once.
   const instance = protocolInstance({
     ...options,
-    obey(invalidation) {
-      options.clock.after(20, () => options.obey(invalidation))
+    apply(invalidation) {
+      options.clock.after(20, () => options.apply(invalidation))
     },
   })
   return instance
 }
 
 function answeringUnlinked(options: Parameters<MakeInstance>[0], keepsLease = true) {
-  const lease = leaseOn(options.clock)
+  const lease = createLease(options.clock)
   const instance = withOwnLease(options, keepsLease ? { ...lease, end() {} } : lease)
   return {
     ...instance,
     heard(payload: string) {
-      const notice = noticeOf(payload)
+      const notice = decodeNotification(payload)
       if (instance.isLinked() || notice?.says !== 'ask') instance.heard(payload)
       else
-        options.send(payloadOf({ says: 'seen', instance: options.name, asker: notice.instance, n: notice.n }))
+        options.send(
+          encodeNotification({ says: 'seen', instance: options.name, asker: notice.instance, n: notice.n }),
+        )
     },
   }
 }

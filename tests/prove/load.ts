@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { PASSWORD } from '../support/running-app.ts'
 
 /** A request that was sent. */
-export interface Answered {
+export interface RespondedRequest {
   readonly path: string
   /** By `performance.now()`. */
   readonly sentMs: number
@@ -18,7 +18,7 @@ export interface Answered {
 export interface Load {
   /** Resolves once so many were sent. */
   until(sent: number): Promise<void>
-  readonly ended: Promise<readonly Answered[]>
+  readonly ended: Promise<readonly RespondedRequest[]>
 }
 
 /** One of so many is a login. */
@@ -43,7 +43,7 @@ export function steadyLoad({
 }): Load {
   // In turn, so that no connection is idle for long.
   const agent = new Agent({ keepAlive: true, scheduling: 'fifo' })
-  const answers: Promise<Answered>[] = []
+  const answers: Promise<RespondedRequest>[] = []
   const ended = send()
   return {
     ended,
@@ -52,7 +52,7 @@ export function steadyLoad({
     },
   }
 
-  async function send(): Promise<readonly Answered[]> {
+  async function send(): Promise<readonly RespondedRequest[]> {
     const beganMs = performance.now()
     while (answers.length < count) {
       const due = Math.min(count, ((performance.now() - beganMs) * rate) / 1000)
@@ -64,25 +64,25 @@ export function steadyLoad({
     return all
   }
 
-  function sendOne(n: number): Promise<Answered> {
+  function sendOne(n: number): Promise<RespondedRequest> {
     if (n % LOGINS > 0) return post('/api/me', { Authorization: `Bearer ${token}` })
     const body = JSON.stringify({ email: emails[(n / LOGINS) % emails.length], password: PASSWORD })
     return post('/api/login', { 'Content-Type': 'application/json' }, body)
   }
 
-  function post(path: string, headers: Record<string, string>, body = ''): Promise<Answered> {
+  function post(path: string, headers: Record<string, string>, body = ''): Promise<RespondedRequest> {
     const sentMs = performance.now()
     return new Promise((resolve) => {
-      const answered = (seen: Answered['seen'], byInstance = false) =>
+      const responded = (seen: RespondedRequest['seen'], byInstance = false) =>
         resolve({ path, sentMs, tookMs: performance.now() - sentMs, seen, byInstance })
       request(url + path, { method: 'POST', agent, headers })
         .on('response', (response) =>
           response
             .resume()
-            .once('end', () => answered(response.statusCode, response.headers['x-request-id'] !== undefined))
-            .once('error', (error: NodeJS.ErrnoException) => answered(error.code)),
+            .once('end', () => responded(response.statusCode, response.headers['x-request-id'] !== undefined))
+            .once('error', (error: NodeJS.ErrnoException) => responded(error.code)),
         )
-        .on('error', (error: NodeJS.ErrnoException) => answered(error.code))
+        .on('error', (error: NodeJS.ErrnoException) => responded(error.code))
         .end(body)
     })
   }

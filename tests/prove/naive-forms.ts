@@ -2,12 +2,12 @@ import type { Mutant } from './row.ts'
 
 /** Naive forms of revocation that more than one row finds out, each in its own way. */
 
-export const ANNOUNCED = 'src/application/announced.ts'
-export const CACHE = 'src/adapters/caching/login-tokens.ts'
+export const ANNOUNCED = 'src/application/login-tokens/invalidating.ts'
+export const CACHE = 'src/application/login-tokens/cached.ts'
 export const LOGIN_TOKENS = 'src/adapters/postgres/login-tokens.ts'
-export const ACKNOWLEDGEMENTS = 'src/adapters/postgres/announcing/acknowledgements.ts'
-export const INSTANCE = 'src/adapters/postgres/announcing/instance.ts'
-export const LEASE = 'src/adapters/postgres/announcing/lease.ts'
+export const ACKNOWLEDGEMENTS = 'src/adapters/postgres/revocation/acknowledgements.ts'
+export const INSTANCE = 'src/adapters/postgres/revocation/instance.ts'
+export const LEASE = 'src/adapters/postgres/revocation/lease.ts'
 
 export const READ_THEN_STORE: Mutant = {
   name: 'read then store',
@@ -26,7 +26,7 @@ export const MARKED_FILL_JOINED: Mutant = {
 export const ACKNOWLEDGED_BEFORE_OBEYED: Mutant = {
   name: 'acknowledged before it is obeyed',
   file: ANNOUNCED,
-  find: 'if (mayHaveEnded(answer)) await invalidations.announce(invalidation)',
+  find: 'if (mayHaveEnded(answer)) await invalidations.publish(invalidation)',
   replace: '',
 }
 
@@ -39,15 +39,15 @@ export const LOGIN_UNSETTLED: Mutant = {
 
 export const REFUSED_LOGOUT_UNSETTLED: Mutant = {
   name: 'a logout that is refused waits for no other instance',
-  file: 'src/application/logout.ts',
-  find: "if (digest !== null) await invalidations.announce({ kind: 'digest', digest })",
+  file: 'src/application/use-cases/logout.ts',
+  find: "if (digest !== null) await invalidations.publish({ kind: 'digest', digest })",
   replace: '',
 }
 
 export const UNKNOWN_OUTCOME_IGNORED: Mutant = {
   name: 'an unknown outcome is not obeyed',
   file: ANNOUNCED,
-  find: 'invalidations.announce(invalidation).catch(() => {})',
+  find: 'invalidations.publish(invalidation).catch(() => {})',
   replace: '',
 }
 
@@ -61,13 +61,13 @@ export const REVOKED_AGAIN: Mutant = {
 export const NOTHING_OBEYED: Mutant = {
   name: 'nothing that is announced is obeyed',
   file: INSTANCE,
-  find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
+  find: 'for (const invalidation of notice.invalidations) apply(invalidation)',
   replace: '',
 }
 
 export const CUSTOMER_AS_DIGEST: Mutant = {
   name: 'a customer is taken for a digest',
-  file: 'src/adapters/postgres/announcing/notices.ts',
+  file: 'src/adapters/postgres/revocation/notifications.ts',
   find: "changed(words.map((customerId) => ({ kind: 'customer', customerId })))",
   replace: "changed(words.map((digest) => ({ kind: 'digest', digest })))",
 }
@@ -75,7 +75,7 @@ export const CUSTOMER_AS_DIGEST: Mutant = {
 export const NO_FORGETTING: Mutant = {
   name: 'a new link forgets nothing',
   file: INSTANCE,
-  find: "    lease.end()\n    obey({ kind: 'everything' })\n    others.unlinked()",
+  find: "    lease.end()\n    apply({ kind: 'everything' })\n    others.unlinked()",
   replace: '    lease.end()\n    others.unlinked()',
 }
 

@@ -12,7 +12,7 @@ export interface OwnServer {
   /** Its database `latchkey`, empty at first. */
   readonly database: TestDatabase
   /** The same server's database of another name. */
-  urlOf(database: string): string
+  serverUrl(database: string): string
   /** The postmaster's id, and those of all its children. */
   processes(): { readonly postmaster: number; readonly children: readonly number[] }
 }
@@ -34,7 +34,7 @@ export async function withOwnServer(trial: Trial, use: (server: OwnServer) => Pr
 export function ownServer(url: string, cluster: string): OwnServer {
   return {
     database: databaseAt(url),
-    urlOf(database) {
+    serverUrl(database) {
       const other = new URL(url)
       other.pathname = `/${database}`
       return other.href

@@ -7,7 +7,7 @@ import { prepareDataFolder } from '../../src/adapters/embedded-postgres/data-fol
 import { stateFolder } from '../../src/adapters/embedded-postgres/host.ts'
 import { killOrphans } from '../../src/adapters/embedded-postgres/postmaster.ts'
 import { freePort } from '../../src/adapters/embedded-postgres/server-address.ts'
-import { identityOf, SERVER_ENV } from '../../src/adapters/embedded-postgres/server-arguments.ts'
+import { accountIdentity, SERVER_ENV } from '../../src/adapters/embedded-postgres/server-arguments.ts'
 import { freshDataDir, hostOf, type OwnServer, ownServer } from './own-server.ts'
 import type { Trial } from './row.ts'
 
@@ -61,7 +61,7 @@ export async function withPlainServers(trial: Trial, use: (launch: Launch) => Pr
       env: SERVER_ENV,
       stdio: ['ignore', output, output],
       detached: true,
-      ...identityOf(folder),
+      ...accountIdentity(folder),
     })
     closeSync(output)
     child.unref()

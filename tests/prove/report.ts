@@ -83,7 +83,7 @@ mutants: changes of the source that take one guard away, each of which its row h
 npm run prove -- --size release
 \`\`\`
 
-which takes hours; \`npm run prove\` ends in minutes, and \`-- --row G8\` tries one row. Zero wrong of n means that the fault
+which takes hours; \`npm run prove\` ends in minutes, and \`-- --row G8\` tries one row. Zero wrong of n means that the checkFailed
 is rarer than 3/n with 95 % confidence. ${mutants.filter(({ by }) => by !== null).length} of ${mutants.length} mutants were found out.
 
 ${notYet}${table}

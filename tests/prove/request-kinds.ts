@@ -1,7 +1,6 @@
 import { bcryptPasswordHasher } from '../../src/adapters/bcrypt/password-hasher.ts'
-import { type CachedToken, cachedLoginTokens } from '../../src/adapters/caching/login-tokens.ts'
-import type { Route } from '../../src/adapters/http/declared-route.ts'
-import { route } from '../../src/adapters/http/route.ts'
+import type { Route } from '../../src/adapters/http/routing/declared-route.ts'
+import { route } from '../../src/adapters/http/routing/route.ts'
 import { memoryInvalidations } from '../../src/adapters/memory/invalidations.ts'
 import { nodeCache } from '../../src/adapters/node-cache/cache.ts'
 import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
@@ -10,12 +9,13 @@ import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
 import { postgresCustomers } from '../../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts'
 import { systemClock } from '../../src/adapters/system-clock/clock.ts'
-import type { AdministerCustomers } from '../../src/application/administer-customers.ts'
-import { latchkey } from '../../src/application/latchkey.ts'
-import type { Patience } from '../../src/application/patience.ts'
+import type { Deadline } from '../../src/application/deadline.ts'
+import { type CachedToken, cachedLoginTokens } from '../../src/application/login-tokens/cached.ts'
 import type { Customers } from '../../src/application/ports/customers.ts'
 import type { LoginTokens } from '../../src/application/ports/login-tokens.ts'
 import type { Ports } from '../../src/application/ports/ports.ts'
+import type { ManageCustomers } from '../../src/application/use-cases/manage-customers.ts'
+import { createUseCases } from '../../src/application/use-cases/use-cases.ts'
 import type { Customer } from '../../src/domain/customer.ts'
 import { Unavailable } from '../../src/domain/errors.ts'
 import { authenticates, type LoginToken } from '../../src/domain/login-token.ts'
@@ -66,7 +66,7 @@ export const ownRoutes = (): readonly Route[] => [
  * would hide that the service does not obey a change of its own.
  */
 export function stageOn(app: RunningApp, { named }: FaultyPorts): Stage {
-  const { latchkey: useCases } = app.service
+  const { useCases } = app.service
   const customers = postgresCustomers(app.pool)
   const loginTokens = postgresLoginTokens(app.pool)
   const invalidations = named('invalidations', memoryInvalidations())
@@ -93,7 +93,7 @@ export function stageOn(app: RunningApp, { named }: FaultyPorts): Stage {
     clock,
     ids: named('ids', randomIds),
   }
-  Object.assign(useCases, latchkey(ports, { tokenTtlMs: 3_600_000, loginLimitAccount: null }))
+  Object.assign(useCases, createUseCases(ports, { tokenTtlMs: 3_600_000, loginLimitAccount: null }))
   return { app, customers, loginTokens }
 }
 
@@ -105,7 +105,7 @@ export interface Somebody {
   readonly tokens: string[]
   call(path: string, options: CallOptions): Ask
   login(email: string, password: string): Ask
-  operator(use: (customers: AdministerCustomers, patience: Patience) => Promise<unknown>): Ask
+  operator(use: (customers: ManageCustomers, deadline: Deadline) => Promise<unknown>): Ask
   /** Stores a token beside the others. */
   given(different: Partial<LoginToken>): Promise<string>
   /** What the database says, whatever the service does. */
@@ -137,9 +137,9 @@ export async function somebodyOn({ app, customers, loginTokens }: Stage): Promis
       return status
     },
     operator: (use) => async () => {
-      const { latchkey } = app.service
+      const { useCases } = app.service
       try {
-        const answer = await use(latchkey.customers, latchkey.patience())
+        const answer = await use(useCases.customers, useCases.deadline())
         return answer === null || answer === false ? 404 : 200
       } catch (error) {
         return error instanceof Unavailable ? 503 : 500
@@ -158,7 +158,7 @@ export async function somebodyOn({ app, customers, loginTokens }: Stage): Promis
       return owned !== null && authenticates(owned, Date.now())
     },
     liveLogins: async () =>
-      (await loginTokens.listOf(id, UNHURRIED_MS)).filter(
+      (await loginTokens.listByCustomer(id, UNHURRIED_MS)).filter(
         ({ name, revokedAtMs }) => name === 'login' && revokedAtMs === null,
       ).length,
   }
@@ -184,7 +184,7 @@ export const REQUESTS: Readonly<Record<string, Kind>> = {
     right: 401,
   }),
   async 'login, disabled'({ customer, login, operator }) {
-    await operator(({ disable }, patience) => disable(customer.id, patience))()
+    await operator(({ disable }, deadline) => disable(customer.id, deadline))()
     return { ask: login(customer.email, PASSWORD), right: 401 }
   },
   async 'me, looked up'({ call, given }) {
@@ -228,38 +228,38 @@ export const USE_CASES: Readonly<Record<string, Kind>> = {
   'add customer'({ customer, operator, found }) {
     const email = `new-${customer.email}`
     return {
-      ask: operator(({ add }, patience) =>
-        add({ email, name: null, password: { password: PASSWORD } }, patience),
+      ask: operator(({ add }, deadline) =>
+        add({ email, name: null, password: { password: PASSWORD } }, deadline),
       ),
       again: 404,
       done: async () => (await found(email)) !== null,
     }
   },
   'find customer': ({ customer, operator }) => ({
-    ask: operator(({ find }, patience) => find(customer.email, patience)),
+    ask: operator(({ find }, deadline) => find(customer.email, deadline)),
   }),
   async 'set password'({ customer, operator, passwordHash }) {
     const before = await passwordHash()
     return {
-      ask: operator(({ setPassword }, patience) =>
-        setPassword(customer.id, { password: OTHER_PASSWORD }, patience),
+      ask: operator(({ setPassword }, deadline) =>
+        setPassword(customer.id, { password: OTHER_PASSWORD }, deadline),
       ),
       done: async () => (await passwordHash()) !== before,
     }
   },
   disable: ({ customer, operator, found }) => ({
-    ask: operator(({ disable }, patience) => disable(customer.id, patience)),
+    ask: operator(({ disable }, deadline) => disable(customer.id, deadline)),
     done: async () => (await found())?.disabledAtMs !== null,
   }),
   async enable({ customer, operator, found }) {
-    await operator(({ disable }, patience) => disable(customer.id, patience))()
+    await operator(({ disable }, deadline) => disable(customer.id, deadline))()
     return {
-      ask: operator(({ enable }, patience) => enable(customer.id, patience)),
+      ask: operator(({ enable }, deadline) => enable(customer.id, deadline)),
       done: async () => (await found())?.disabledAtMs === null,
     }
   },
   'delete customer': ({ customer, operator, found }) => ({
-    ask: operator(({ delete: remove }, patience) => remove(customer.id, patience)),
+    ask: operator(({ delete: remove }, deadline) => remove(customer.id, deadline)),
     again: 404,
     done: async () => (await found()) === null,
   }),

@@ -48,15 +48,15 @@ export function tapAnswers(
 function hearBytes(socket: Socket, hear: (bytes: Buffer) => void): void {
   const { _write: write, _writev: writeAll } = socket
   socket._write = (chunk, encoding, done) => {
-    hear(bytesOf(chunk, encoding))
+    hear(toBytes(chunk, encoding))
     write.call(socket, chunk, encoding, done)
   }
   socket._writev = (chunks, done) => {
-    for (const { chunk, encoding } of chunks) hear(bytesOf(chunk, encoding))
+    for (const { chunk, encoding } of chunks) hear(toBytes(chunk, encoding))
     writeAll?.call(socket, chunks, done)
   }
 }
 
-function bytesOf(chunk: Buffer | string, encoding: BufferEncoding): Buffer {
+function toBytes(chunk: Buffer | string, encoding: BufferEncoding): Buffer {
   return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
 }

@@ -20,12 +20,13 @@ export interface Room {
   readonly computed?: true
 }
 
-const core = ['domain', 'application'] as const
+const core = ['lib', 'domain', 'application'] as const
 
 /** The arrows of the house. A room may import itself and what its row names, nothing else. */
 export const ROOMS: readonly Room[] = [
-  { path: 'domain', rooms: [], packages: [], node: false },
-  { path: 'application', rooms: ['domain'], packages: [], node: false },
+  { path: 'lib', rooms: [], packages: [], node: false },
+  { path: 'domain', rooms: ['lib'], packages: [], node: false },
+  { path: 'application', rooms: ['lib', 'domain'], packages: [], node: false },
 
   { path: 'adapters/access-log', rooms: core, packages: [], node: true },
   {
@@ -52,7 +53,6 @@ export const ROOMS: readonly Room[] = [
     process: true,
     computed: true,
   },
-  { path: 'adapters/caching', rooms: core, packages: [], node: true },
   { path: 'adapters/node-cluster', rooms: core, packages: [], node: true, process: true },
   { path: 'adapters/node-cache', rooms: core, packages: ['node-cache'], node: true },
   { path: 'adapters/bcrypt', rooms: core, packages: ['@node-rs/bcrypt'], node: true },
@@ -70,26 +70,10 @@ export const ROOMS: readonly Room[] = [
   { path: 'testing/test-app.ts', rooms: 'every', packages: [], node: true },
   { path: 'testing', rooms: core, packages: [], node: true },
 
-  // The composition: the only files where two adapters meet.
-  ...[
-    'backend.ts',
-    'commands.ts',
-    'doctor.ts',
-    'logs.ts',
-    'main.ts',
-    'metrics-listener.ts',
-    'ops.ts',
-    'ports-on.ts',
-    'postgres-backend.ts',
-    'program.ts',
-    'readiness-of.ts',
-    'reload.ts',
-    'routes.ts',
-    'serve.ts',
-    'service.ts',
-    'signals.ts',
-    'terminals.ts',
-  ].map((path): Room => ({ path, rooms: 'every', packages: 'every', node: true, process: true })),
+  // The only folders where two adapters meet.
+  { path: 'composition', rooms: 'every', packages: 'every', node: true, process: true },
+  { path: 'program', rooms: 'every', packages: 'every', node: true, process: true },
+  { path: 'main.ts', rooms: 'every', packages: 'every', node: true, process: true },
   // What the package gives away.
   { path: 'package', rooms: 'every', packages: [], node: false },
 ]
@@ -109,7 +93,7 @@ export function breaches(file: string, source: string, installed: readonly strin
   const { specifiers, computed, processUses } = referencesOf(file, source)
   return [
     ...specifiers.flatMap((specifier) => {
-      const refusal = refusalOf(room, file, specifier, installed)
+      const refusal = toRefusal(room, file, specifier, installed)
       return refusal === null ? [] : [`${file} imports ${specifier}: ${refusal}`]
     }),
     ...(room.computed === true ? [] : computed.map((text) => `${file} imports a computed name: ${text}`)),
@@ -130,7 +114,7 @@ export function lists(room: Room, name: string): boolean {
   )
 }
 
-function refusalOf(room: Room, file: string, specifier: string, installed: readonly string[]): string | null {
+function toRefusal(room: Room, file: string, specifier: string, installed: readonly string[]): string | null {
   if (specifier.startsWith('.')) {
     const target = posix.join(posix.dirname(file), specifier)
     if (target.startsWith('../')) return 'it leaves src'

@@ -5,13 +5,13 @@ import { type MemoryStore, memoryStore } from '../../src/adapters/memory/store.t
 import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
-import type { Authenticate } from '../../src/application/authenticate.ts'
-import { type Latchkey, latchkey, type Settings } from '../../src/application/latchkey.ts'
-import type { Login } from '../../src/application/login.ts'
-import type { Logout } from '../../src/application/logout.ts'
 import type { Invalidation } from '../../src/application/ports/invalidations.ts'
 import type { Ports } from '../../src/application/ports/ports.ts'
 import type { Requester } from '../../src/application/requester.ts'
+import type { Authenticate } from '../../src/application/use-cases/authenticate.ts'
+import type { Login } from '../../src/application/use-cases/login.ts'
+import type { Logout } from '../../src/application/use-cases/logout.ts'
+import { createUseCases, type Settings, type UseCases } from '../../src/application/use-cases/use-cases.ts'
 import type { Customer } from '../../src/domain/customer.ts'
 import type { LoginToken } from '../../src/domain/login-token.ts'
 import { aCustomer, aLoginToken } from '../../src/testing/builders.ts'
@@ -21,15 +21,15 @@ import { type FakePasswords, fakePasswords, hashOf } from './fakes.ts'
 import { aRequester, idlePorts } from './idle-ports.ts'
 
 /** A call of a use case, by anybody where it does not matter who asks. */
-type Asked<UseCase> = UseCase extends (input: infer Input, patience: infer P, requester: infer R) => unknown
-  ? [input: Input, patience: P, requester?: R]
+type Asked<UseCase> = UseCase extends (input: infer Input, deadline: infer P, requester: infer R) => unknown
+  ? [input: Input, deadline: P, requester?: R]
   : never
 
 /** The name and the secret of the one service token of `memoryCore`. */
 export const SERVICE = { name: 'monitor', secret: 'k7Qw-3._~+/ZxN0pLmRtYvBsDfGhJcXa' }
 
 /** The use cases over memory, with everything that a test looks at or moves. */
-export interface Core extends Omit<Latchkey, 'login' | 'authenticate' | 'logout' | 'verifyServiceToken'> {
+export interface Core extends Omit<UseCases, 'login' | 'authenticate' | 'logout' | 'verifyServiceToken'> {
   login(...args: Asked<Login>): ReturnType<Login>
   authenticate(...args: Asked<Authenticate>): ReturnType<Authenticate>
   logout(...args: Asked<Logout>): ReturnType<Logout>
@@ -74,14 +74,14 @@ export function memoryCore(
   }
   memory.invalidations.subscribe((invalidation) => announced.push(invalidation))
   const ports = { ...memory, ...replaced(memory) }
-  const useCases = latchkey(ports, { tokenTtlMs: 3_600_000, loginLimitAccount: null, ...settings })
+  const useCases = createUseCases(ports, { tokenTtlMs: 3_600_000, loginLimitAccount: null, ...settings })
   return {
     ...useCases,
-    login: (credentials, patience, requester = aRequester()) =>
-      useCases.login(credentials, patience, requester),
-    authenticate: (presented, patience, requester = aRequester()) =>
-      useCases.authenticate(presented, patience, requester),
-    logout: (caller, patience, requester = aRequester()) => useCases.logout(caller, patience, requester),
+    login: (credentials, deadline, requester = aRequester()) =>
+      useCases.login(credentials, deadline, requester),
+    authenticate: (presented, deadline, requester = aRequester()) =>
+      useCases.authenticate(presented, deadline, requester),
+    logout: (caller, deadline, requester = aRequester()) => useCases.logout(caller, deadline, requester),
     verifyServiceToken: (presented, requester = aRequester()) =>
       useCases.verifyServiceToken(presented, requester),
     ports,

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { NotFound } from '../../src/adapters/http/errors.ts'
-import { route } from '../../src/adapters/http/route.ts'
-import { streamed } from '../../src/adapters/http/streamed-list.ts'
+import { streamed } from '../../src/adapters/http/response/streamed-list.ts'
+import { route } from '../../src/adapters/http/routing/route.ts'
 
 const order = v.object({
   sku: v.pipe(v.string(), v.minLength(1), v.examples(['A-100'])),

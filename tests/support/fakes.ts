@@ -1,9 +1,9 @@
 import type { Cache } from '../../src/application/ports/cache.ts'
-import type { Clock } from '../../src/application/ports/clock.ts'
-import type { HashingPlace, PasswordHasher } from '../../src/application/ports/password-hasher.ts'
+import type { HashingSlot, PasswordHasher } from '../../src/application/ports/password-hasher.ts'
+import type { Clock } from '../../src/lib/clock.ts'
 
 /** Passwords without the work: remembers what was verified, and lets a test act while one is being verified. */
-export interface FakePasswords extends PasswordHasher, HashingPlace {
+export interface FakePasswords extends PasswordHasher, HashingSlot {
   /** The hashes that count as made in another way than new ones. */
   readonly dated: Set<string>
   readonly verified: (string | null)[]

@@ -18,13 +18,13 @@ export function hasPgBouncer(): boolean {
   return spawnSync('pgbouncer', ['--version']).status === 0
 }
 
-const NOBODY = 65534
+const ANONYMOUS = 65534
 
 /** Starts one that pools by transaction, in front of the database of a URL. */
 export async function openPgBouncer(databaseUrl: string): Promise<PgBouncer> {
   const { host, port, user, password, database } = new Client({ connectionString: databaseUrl })
   // It refuses to run as root, and a socket in a private folder is open to the folder's owner only.
-  const uid = process.getuid?.() === 0 ? (host.startsWith('/') ? statSync(host).uid : NOBODY) : undefined
+  const uid = process.getuid?.() === 0 ? (host.startsWith('/') ? statSync(host).uid : ANONYMOUS) : undefined
   const listen = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-pgbouncer-'))
   const settings = join(folder, 'pgbouncer.ini')

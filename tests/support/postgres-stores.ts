@@ -1,6 +1,10 @@
+import {
+  type DatabaseEvent,
+  type DatabasePool,
+  openPool,
+} from '../../src/adapters/postgres/connection/pool.ts'
 import { postgresCustomers } from '../../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts'
-import { type DatabaseEvent, type DatabasePool, openPool } from '../../src/adapters/postgres/pool.ts'
 import type { Stores } from '../../src/testing/stores.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 

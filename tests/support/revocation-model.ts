@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { CachedToken, cachedLoginTokens } from '../../src/adapters/caching/login-tokens.ts'
 import { memoryCustomers } from '../../src/adapters/memory/customers.ts'
 import { memoryInvalidations } from '../../src/adapters/memory/invalidations.ts'
 import { memoryLoginTokens } from '../../src/adapters/memory/login-tokens.ts'
@@ -8,10 +7,11 @@ import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
-import { makeAdministerCustomers } from '../../src/application/administer-customers.ts'
-import { latchkey } from '../../src/application/latchkey.ts'
+import type { CachedToken, cachedLoginTokens } from '../../src/application/login-tokens/cached.ts'
 import type { NewLogin } from '../../src/application/ports/login-tokens.ts'
 import type { Ports } from '../../src/application/ports/ports.ts'
+import { createManageCustomers } from '../../src/application/use-cases/manage-customers.ts'
+import { createUseCases } from '../../src/application/use-cases/use-cases.ts'
 import { InvalidCredentials, InvalidToken, LoginTokenRequired, Unavailable } from '../../src/domain/errors.ts'
 import type { Digest } from '../../src/domain/login-token.ts'
 import { aCustomer, aLoginToken } from '../../src/testing/builders.ts'
@@ -137,7 +137,7 @@ async function play(
   const invalidations = {
     subscribe: memory.subscribe,
     isCurrent: memory.isCurrent,
-    announce: slow('announce', memory.announce, { varies: false }),
+    publish: slow('announce', memory.publish, { varies: false }),
   }
   const secrets = tokenSecrets({ prefix: 'lk' })
   const customers = memoryCustomers(store)
@@ -164,7 +164,7 @@ async function play(
     clock,
     ids: randomIds,
   }
-  const core = latchkey(ports, { tokenTtlMs: TOKEN_TTL_MS, loginLimitAccount: null })
+  const core = createUseCases(ports, { tokenTtlMs: TOKEN_TTL_MS, loginLimitAccount: null })
 
   for (const id of CUSTOMERS) {
     await customers.add({ customer: aCustomer({ id, email: id }), passwordHash: hashOf('right') }, 1000)
@@ -190,9 +190,9 @@ async function play(
   // Whatever was stored too late is still there.
   await scheduler.waitFor(Promise.all(known.map(validate)))
 
-  async function noting(login: NewLogin, waitMs: number): Promise<number | null> {
+  async function noting(login: NewLogin, timeoutMs: number): Promise<number | null> {
     const before = revokedDigests()
-    const answer = await inner.replace(login, waitMs)
+    const answer = await inner.replace(login, timeoutMs)
     revokedBy.set(
       login.token.id,
       revokedDigests().filter((digest) => !before.includes(digest)),
@@ -230,7 +230,7 @@ async function play(
         clock.advance(command.ms)
         break
       case 'clear':
-        await invalidations.announce({ kind: 'everything' })
+        await invalidations.publish({ kind: 'everything' })
         break
     }
   }
@@ -248,7 +248,7 @@ async function play(
     if (dead) tally.afterAcknowledgement += 1
     isAsked = false
     try {
-      const validating = core.authenticate(token.secret, core.patience(), aRequester())
+      const validating = core.authenticate(token.secret, core.deadline(), aRequester())
       // A look-up is sent before anything else can run.
       if (!isAsked) tally.hits += 1
       const caller = await validating
@@ -281,7 +281,7 @@ async function play(
     const caller = await validate(token)
     if (caller === null) return ended(ending)
     try {
-      await core.logout(caller, core.patience(), aRequester())
+      await core.logout(caller, core.deadline(), aRequester())
       token.acknowledgedAt = Math.min(token.acknowledgedAt, step())
     } catch (error) {
       if (error instanceof InvalidToken) token.acknowledgedAt = Math.min(token.acknowledgedAt, step())
@@ -296,7 +296,7 @@ async function play(
     try {
       const { secret, token } = await core.login(
         { email: customerId, password: 'right' },
-        core.patience(),
+        core.deadline(),
         aRequester(),
       )
       acknowledge(revokedBy.get(token.id))
@@ -310,18 +310,18 @@ async function play(
   async function disable(customerId: string): Promise<void> {
     const ending = began((token) => token.customerId === customerId)
     let revoked: readonly Digest[] = []
-    const watched = async (id: string, atMs: number, waitMs: number) => {
+    const watched = async (id: string, atMs: number, timeoutMs: number) => {
       const before = revokedDigests()
-      const answer = await customers.disable(id, atMs, waitMs)
+      const answer = await customers.disable(id, atMs, timeoutMs)
       revoked = revokedDigests().filter((digest) => !before.includes(digest))
       return answer
     }
-    const administer = makeAdministerCustomers({
+    const administer = createManageCustomers({
       ...ports,
       customers: { ...customers, disable: slow('disable', watched) },
     })
     try {
-      await administer.disable(customerId, core.patience())
+      await administer.disable(customerId, core.deadline())
       acknowledge(revoked)
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error

@@ -1,19 +1,19 @@
 import { readConfiguration } from '../../src/adapters/config/read-configuration.ts'
-import type { MeAnswer } from '../../src/adapters/http/built-in-routes.ts'
-import type { Route } from '../../src/adapters/http/declared-route.ts'
+import type { MeResponse } from '../../src/adapters/http/routes/built-in-routes.ts'
+import type { Route } from '../../src/adapters/http/routing/declared-route.ts'
 import type { SamplingTimes } from '../../src/adapters/ops/samples.ts'
 import { pinoLog } from '../../src/adapters/pino/log.ts'
-import type { DatabasePool } from '../../src/adapters/postgres/pool.ts'
-import type { Latchkey } from '../../src/application/latchkey.ts'
-import type { PruningTimes } from '../../src/application/pruning.ts'
-import type { Backend } from '../../src/backend.ts'
+import type { DatabasePool } from '../../src/adapters/postgres/connection/pool.ts'
+import type { PruningTimes } from '../../src/application/jobs/pruning.ts'
+import type { Database } from '../../src/application/ports/database.ts'
+import type { UseCases } from '../../src/application/use-cases/use-cases.ts'
+import { openPostgres, postgresDatabase } from '../../src/composition/postgres-database.ts'
+import { type Service, startService } from '../../src/composition/service.ts'
 import type { Customer } from '../../src/domain/customer.ts'
-import { openPostgres, postgresBackend } from '../../src/postgres-backend.ts'
-import { type Service, startService } from '../../src/service.ts'
 import { type Called, type CallOptions, callAt } from '../../src/testing/call.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { UNTHROTTLED } from './running-process.ts'
-import { onSqlite, sqliteBackend } from './sqlite.ts'
+import { onSqlite, sqliteDatabase } from './sqlite.ts'
 
 export const SERVICE_SECRET = 'service-secret-of-the-tests-0123456789'
 export const PASSWORD = 'correct horse 9'
@@ -50,8 +50,8 @@ export async function startApp({
   samplingTimes,
 }: {
   readonly env?: Readonly<Record<string, string>>
-  readonly routes?: (latchkey: Latchkey) => readonly Route[]
-  readonly me?: MeAnswer
+  readonly routes?: (useCases: UseCases) => readonly Route[]
+  readonly me?: MeResponse
   /** Shared with another app, which will drop it. */
   readonly database?: TestDatabase
   readonly pruningTimes?: PruningTimes
@@ -77,8 +77,8 @@ export async function startApp({
     stream: { write: (line: string) => void logLines.push(line) },
   })
   let pool: DatabasePool | undefined
-  const watchedPostgres: Backend = {
-    ...postgresBackend,
+  const watchedPostgres: Database = {
+    ...postgresDatabase,
     async open(role, surroundings) {
       const opened = await openPostgres(role, surroundings)
       pool = opened.pool
@@ -87,7 +87,7 @@ export async function startApp({
   }
   const service = await startService({
     configuration,
-    backend: onSqlite ? await sqliteBackend() : watchedPostgres,
+    database: onSqlite ? await sqliteDatabase() : watchedPostgres,
     log,
     accessLines: { write: (line) => void logLines.push(line), close() {} },
     auditLines: { write: (line) => void auditLines.push(line) },
@@ -113,19 +113,19 @@ export async function startApp({
     auditLines,
 
     async addCustomer({ email = `customer-${++customers}@example.com`, password = PASSWORD } = {}) {
-      const { latchkey } = service
-      const customer = await latchkey.customers.add(
+      const { useCases } = service
+      const customer = await useCases.customers.add(
         { email, name: 'Ada', password: { password } },
-        latchkey.patience(),
+        useCases.deadline(),
       )
       if (customer === null) throw new Error(`${email} is taken`)
       return customer
     },
 
     async addToken({ id }, abilities = ['*']) {
-      const { latchkey } = service
+      const { useCases } = service
       const bot = { customerId: id, name: 'bot', abilities, expiresAtMs: null }
-      const made = await latchkey.tokens.create(bot, latchkey.patience())
+      const made = await useCases.tokens.create(bot, useCases.deadline())
       if (made === null) throw new Error('there is no such customer')
       return made.secret
     },

@@ -17,7 +17,7 @@ export const UNTHROTTLED = { LOGIN_LIMIT_ACCOUNT: 'off', LOGIN_LIMIT_ADDRESS: 'o
 export const UNCOUNTED = { NODE_V8_COVERAGE: '' }
 
 /** How long a process may take for what a test waits for. */
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** How a process ended and all that it wrote. */
 export interface Ended {
@@ -91,7 +91,7 @@ export function startProcess(
     stderr: () => stderr,
     ended,
     async until(pattern) {
-      for (const endMs = performance.now() + PATIENCE_MS; performance.now() < endMs; ) {
+      for (const endMs = performance.now() + TIMEOUT_MS; performance.now() < endMs; ) {
         const found = pattern.exec(stdout) ?? pattern.exec(stderr)
         if (found !== null) return found
         if (over) throw new Error(`ended before ${pattern}: ${stdout}${stderr}`)

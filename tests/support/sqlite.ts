@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { readConfiguration } from '../../src/adapters/config/read-configuration.ts'
 import { pinoLog } from '../../src/adapters/pino/log.ts'
 import { systemClock } from '../../src/adapters/system-clock/clock.ts'
-import type { Backend } from '../../src/backend.ts'
+import type { Database } from '../../src/application/ports/database.ts'
 import type { TestDatabase } from './database.ts'
 
 const example = join(import.meta.dirname, '../../examples/sqlite')
@@ -28,11 +28,11 @@ export const sqliteProgram = {
 }
 
 /** The example's database. It imports the package, which its own settings of TypeScript find in this checkout. */
-export async function sqliteBackend(): Promise<Backend> {
+export async function sqliteDatabase(): Promise<Database> {
   if (process.env.TSX_TSCONFIG_PATH !== sqliteProgram.env.TSX_TSCONFIG_PATH)
     throw new Error('Run tests on SQLite by `TEST_BACKEND=sqlite npm test -- <file>`.')
-  const { href } = pathToFileURL(join(example, 'src/backend.ts'))
-  return (await import(href)).sqliteBackend
+  const { href } = pathToFileURL(join(example, 'src/application/ports/database.ts'))
+  return (await import(href)).sqliteDatabase
 }
 
 /** Makes a file in a folder of its own, with the newest schema unless it is to be empty. */
@@ -47,7 +47,7 @@ export async function createSqliteDatabase({
   if (migrated) {
     const { configuration } = readConfiguration({ env, dotEnv: null })
     const log = pinoLog({ level: 'silent' })
-    await (await sqliteBackend()).migrate({ configuration, log, clock: systemClock })
+    await (await sqliteDatabase()).migrate({ configuration, log, clock: systemClock })
   }
   return {
     env,

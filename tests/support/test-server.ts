@@ -89,8 +89,8 @@ async function embeddedServer(why: string): Promise<TestServer> {
 }
 
 /** Connects again and again until a query is answered, or throws what the last attempt failed with. */
-export async function untilAnswers(url: string, waitMs: number): Promise<void> {
-  const endMs = performance.now() + waitMs
+export async function untilAnswers(url: string, timeoutMs: number): Promise<void> {
+  const endMs = performance.now() + timeoutMs
   for (;;) {
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 2000 })
     client.on('error', () => {})
@@ -107,8 +107,8 @@ export async function untilAnswers(url: string, waitMs: number): Promise<void> {
   }
 }
 
-function within<T>(waitMs: number, otherwise: string, promise: Promise<T>): Promise<T> {
-  const tooLate = sleep(waitMs, undefined, { ref: false }).then(() => Promise.reject(new Error(otherwise)))
+function within<T>(timeoutMs: number, otherwise: string, promise: Promise<T>): Promise<T> {
+  const tooLate = sleep(timeoutMs, undefined, { ref: false }).then(() => Promise.reject(new Error(otherwise)))
   return Promise.race([promise, tooLate])
 }
 

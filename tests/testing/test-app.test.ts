@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import * as v from 'valibot'
 import { ConfigurationRefused } from '../../src/adapters/config/configuration-refused.ts'
-import { route } from '../../src/adapters/http/route.ts'
+import { route } from '../../src/adapters/http/routing/route.ts'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
 import { createTestApp, type TestApp, type TestAppOptions } from '../../src/package/testing.ts'
 
@@ -91,7 +91,7 @@ describe('A test app', () => {
       ],
     )
     await assert.rejects(app.as(ana, { abilities: ['not an ability'] }))
-    await app.latchkey.customers.disable(ana.id, app.latchkey.patience())
+    await app.useCases.customers.disable(ana.id, app.useCases.deadline())
     await assert.rejects(app.as(ana, { abilities: [] }), /disabled or gone/)
   })
 
@@ -194,7 +194,7 @@ describe('A test app that is closed', () => {
       const bot = await app.as(ana, { abilities: ['*'] })
       assert.equal((await bot.call('/api/me')).status, 200)
       await app.close()
-      const [token] = await app.latchkey.tokens.listOf(ana.id, app.latchkey.patience())
+      const [token] = await app.useCases.tokens.listByCustomer(ana.id, app.useCases.deadline())
       assert.equal(token?.lastUsedAtMs, TOKEN_LAST_USED === 'on' ? app.clock.nowMs() : null)
       await assert.rejects(fetch(`${app.url}/livez`))
     })

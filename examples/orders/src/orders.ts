@@ -13,17 +13,17 @@ export interface OrderKey {
  */
 export interface Orders {
   /** Stores a new order. */
-  add(order: Order, waitMs: number): Promise<void>
+  add(order: Order, timeoutMs: number): Promise<void>
   /** The customer's order, or null when there is none of this id. */
-  find(key: OrderKey, waitMs: number): Promise<Order | null>
+  find(key: OrderKey, timeoutMs: number): Promise<Order | null>
   /** At most `limit` of the customer's orders, newest first, behind `after`. */
   list(
     customerId: string,
     page: { readonly after: Position | null; readonly limit: number },
-    waitMs: number,
+    timeoutMs: number,
   ): Promise<readonly Order[]>
   /** Changes what the change names and nothing else; answers the order as it is then, or null. */
-  change(key: OrderKey, change: OrderChange, waitMs: number): Promise<Order | null>
+  change(key: OrderKey, change: OrderChange, timeoutMs: number): Promise<Order | null>
   /** Removes the order; false when there is none. */
-  remove(key: OrderKey, waitMs: number): Promise<boolean>
+  remove(key: OrderKey, timeoutMs: number): Promise<boolean>
 }

@@ -31,11 +31,11 @@ export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonl
       query: page,
       returns: v.object({ orders: v.array(answered), next: v.nullable(v.string()) }),
       summary: 'The orders of the customer, newest first, page by page',
-      async handle({ customer, query: { after, limit }, patience }) {
+      async handle({ customer, query: { after, limit }, deadline }) {
         const from = after === undefined ? null : positionOf(after)
         // One more than asked for tells whether there is another page.
-        const found = await patience.wait((waitMs) =>
-          orders.list(customer.id, { after: from, limit: limit + 1 }, waitMs),
+        const found = await deadline.run((timeoutMs) =>
+          orders.list(customer.id, { after: from, limit: limit + 1 }, timeoutMs),
         )
         const shown = found.slice(0, limit)
         const last = shown.at(-1)
@@ -59,9 +59,9 @@ export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonl
       returns: v.object({ order: answered }),
       status: 201,
       summary: 'Place an order',
-      async handle({ customer, body, patience }) {
+      async handle({ customer, body, deadline }) {
         const order = { id: ids.next(), customerId: customer.id, ...body, placedAtMs: clock.nowMs() }
-        await patience.wait((waitMs) => orders.add(order, waitMs))
+        await deadline.run((timeoutMs) => orders.add(order, timeoutMs))
         return { order: present(order) }
       },
     }),
@@ -71,8 +71,10 @@ export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonl
       returns: v.object({ order: answered }),
       summary: 'One order',
       throws: ['not_found'],
-      async handle({ customer, params: { id }, patience }) {
-        const order = await patience.wait((waitMs) => orders.find({ id, customerId: customer.id }, waitMs))
+      async handle({ customer, params: { id }, deadline }) {
+        const order = await deadline.run((timeoutMs) =>
+          orders.find({ id, customerId: customer.id }, timeoutMs),
+        )
         return { order: present(orNotFound(order)) }
       },
     }),
@@ -84,9 +86,9 @@ export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonl
       returns: v.object({ order: answered }),
       summary: 'Change the quantity or the note of an order',
       throws: ['not_found'],
-      async handle({ customer, params: { id }, body, patience }) {
-        const order = await patience.wait((waitMs) =>
-          orders.change({ id, customerId: customer.id }, body, waitMs),
+      async handle({ customer, params: { id }, body, deadline }) {
+        const order = await deadline.run((timeoutMs) =>
+          orders.change({ id, customerId: customer.id }, body, timeoutMs),
         )
         return { order: present(orNotFound(order)) }
       },
@@ -97,9 +99,9 @@ export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonl
       status: 204,
       summary: 'Withdraw an order; a second time it is not there',
       throws: ['not_found'],
-      async handle({ customer, params: { id }, patience }) {
-        const isRemoved = await patience.wait((waitMs) =>
-          orders.remove({ id, customerId: customer.id }, waitMs),
+      async handle({ customer, params: { id }, deadline }) {
+        const isRemoved = await deadline.run((timeoutMs) =>
+          orders.remove({ id, customerId: customer.id }, timeoutMs),
         )
         if (!isRemoved) throw new NotFound(NO_SUCH_ORDER)
       },

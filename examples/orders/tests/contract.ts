@@ -5,7 +5,7 @@ import { newestFirst, type Order, type Position } from '../src/order.ts'
 import type { OrderKey, Orders } from '../src/orders.ts'
 
 /** What a test lets a store take: it tests what is answered, not how soon. */
-const WAIT_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 /** What every adapter of `Orders` does. The store may hold the orders of others: each sentence has a customer of its own. */
 export function ordersContract(name: string, create: () => Orders): void {
@@ -20,26 +20,26 @@ export function ordersContract(name: string, create: () => Orders): void {
         { quantity: 9999, placedAtMs: 1_700_000_000_001 },
       ]) {
         const order = await added(orders, different)
-        assert.deepEqual(await orders.find(order, WAIT_MS), order)
+        assert.deepEqual(await orders.find(order, TIMEOUT_MS), order)
       }
     })
 
     it('an id is taken once', async () => {
       const orders = create()
       const order = await added(orders)
-      await assert.rejects(orders.add({ ...order, quantity: 7 }, WAIT_MS))
-      assert.deepEqual(await orders.find(order, WAIT_MS), order)
+      await assert.rejects(orders.add({ ...order, quantity: 7 }, TIMEOUT_MS))
+      assert.deepEqual(await orders.find(order, TIMEOUT_MS), order)
     })
 
     it('nobody but the owner finds, lists, changes or removes an order', async () => {
       const orders = create()
       const order = await added(orders)
       const foreign: OrderKey = { id: order.id, customerId: randomUUID() }
-      assert.equal(await orders.find(foreign, WAIT_MS), null)
-      assert.deepEqual(await orders.list(foreign.customerId, { after: null, limit: 10 }, WAIT_MS), [])
-      assert.equal(await orders.change(foreign, { quantity: 7 }, WAIT_MS), null)
-      assert.equal(await orders.remove(foreign, WAIT_MS), false)
-      assert.deepEqual(await orders.find(order, WAIT_MS), order)
+      assert.equal(await orders.find(foreign, TIMEOUT_MS), null)
+      assert.deepEqual(await orders.list(foreign.customerId, { after: null, limit: 10 }, TIMEOUT_MS), [])
+      assert.equal(await orders.change(foreign, { quantity: 7 }, TIMEOUT_MS), null)
+      assert.equal(await orders.remove(foreign, TIMEOUT_MS), false)
+      assert.deepEqual(await orders.find(order, TIMEOUT_MS), order)
     })
 
     it('a change touches what it names and nothing else', async () => {
@@ -55,8 +55,8 @@ export function ordersContract(name: string, create: () => Orders): void {
         ],
         [{}, { quantity: 4, note: '' }],
       ] as const) {
-        assert.deepEqual(await orders.change(order, change, WAIT_MS), { ...order, ...expected })
-        assert.deepEqual(await orders.find(order, WAIT_MS), { ...order, ...expected })
+        assert.deepEqual(await orders.change(order, change, TIMEOUT_MS), { ...order, ...expected })
+        assert.deepEqual(await orders.find(order, TIMEOUT_MS), { ...order, ...expected })
       }
     })
 
@@ -65,25 +65,25 @@ export function ordersContract(name: string, create: () => Orders): void {
       const order = await added(orders, { quantity: 1, note: 'old' })
       await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
-          orders.change(order, i % 2 === 0 ? { quantity: 2 } : { note: 'new' }, WAIT_MS),
+          orders.change(order, i % 2 === 0 ? { quantity: 2 } : { note: 'new' }, TIMEOUT_MS),
         ),
       )
-      assert.deepEqual(await orders.find(order, WAIT_MS), { ...order, quantity: 2, note: 'new' })
+      assert.deepEqual(await orders.find(order, TIMEOUT_MS), { ...order, quantity: 2, note: 'new' })
     })
 
     it('of many who remove an order at the same time one does, and it is gone', async () => {
       const orders = create()
       const order = await added(orders)
-      const removals = await Promise.all(Array.from({ length: 20 }, () => orders.remove(order, WAIT_MS)))
+      const removals = await Promise.all(Array.from({ length: 20 }, () => orders.remove(order, TIMEOUT_MS)))
       assert.equal(removals.filter((isRemoved) => isRemoved).length, 1)
-      assert.equal(await orders.find(order, WAIT_MS), null)
-      assert.equal(await orders.change(order, { quantity: 7 }, WAIT_MS), null)
-      assert.equal(await orders.remove(order, WAIT_MS), false)
+      assert.equal(await orders.find(order, TIMEOUT_MS), null)
+      assert.equal(await orders.change(order, { quantity: 7 }, TIMEOUT_MS), null)
+      assert.equal(await orders.remove(order, TIMEOUT_MS), false)
     })
 
     it('the list has the newest first, and is in one order where the times are the same', async () => {
       const { orders, customerId, stored } = await several(create(), 30)
-      assert.deepEqual(await orders.list(customerId, { after: null, limit: 100 }, WAIT_MS), stored)
+      assert.deepEqual(await orders.list(customerId, { after: null, limit: 100 }, TIMEOUT_MS), stored)
     })
 
     it('pages follow each other without gap or repetition, whatever their size', async () => {
@@ -100,14 +100,14 @@ export function ordersContract(name: string, create: () => Orders): void {
         atMs += 1
         await added(orders, { customerId, placedAtMs: atMs })
         // The order that the next page begins behind.
-        await orders.remove({ id: last.id, customerId }, WAIT_MS)
+        await orders.remove({ id: last.id, customerId }, TIMEOUT_MS)
       })
       assert.deepEqual(shown, stored)
     })
 
     it('a page may begin behind an order that never was', async () => {
       const { orders, customerId, stored } = await several(create(), 3)
-      const page = (after: Position) => orders.list(customerId, { after, limit: 10 }, WAIT_MS)
+      const page = (after: Position) => orders.list(customerId, { after, limit: 10 }, TIMEOUT_MS)
       assert.deepEqual(await page({ placedAtMs: 253_402_300_799_999, id: randomUUID() }), stored)
       assert.deepEqual(await page({ placedAtMs: 0, id: '00000000-0000-0000-0000-000000000000' }), [])
     })
@@ -124,7 +124,7 @@ async function added(orders: Orders, different: Partial<Order> = {}): Promise<Or
     placedAtMs: 1_700_000_000_000,
     ...different,
   }
-  await orders.add(order, WAIT_MS)
+  await orders.add(order, TIMEOUT_MS)
   return order
 }
 
@@ -147,7 +147,7 @@ async function paged(
 ): Promise<readonly Order[]> {
   const shown: Order[] = []
   for (let after: Order | null = null; ; ) {
-    const page: readonly Order[] = await orders.list(customerId, { after, limit }, WAIT_MS)
+    const page: readonly Order[] = await orders.list(customerId, { after, limit }, TIMEOUT_MS)
     shown.push(...page)
     assert.ok(shown.length <= 1000, 'the list has no end')
     after = page.at(-1) ?? null

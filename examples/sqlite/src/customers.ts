@@ -22,36 +22,36 @@ const REVOKE_ALL = 'update login_tokens set revoked_at = ? where customer_id = ?
 /** Customers in the table `customers`. A step that writes is alone, so that none needs a lock of its own. */
 export function sqliteCustomers(database: SqliteDatabase): Customers {
   return {
-    findByEmail: (email, waitMs) =>
-      database.read(waitMs, ({ rows }) => {
+    findByEmail: (email, timeoutMs) =>
+      database.read(timeoutMs, ({ rows }) => {
         const [row] = rows(FIND_BY_EMAIL, [email])
         return row === undefined ? null : credentialsOf(row)
       }),
 
-    add: (credentials, waitMs) => database.write(waitMs, (session) => added(session, credentials)),
+    add: (credentials, timeoutMs) => database.write(timeoutMs, (session) => added(session, credentials)),
 
-    addMany: (all, waitMs) =>
-      database.write(waitMs, (session) => all.map((credentials) => added(session, credentials))),
+    addMany: (all, timeoutMs) =>
+      database.write(timeoutMs, (session) => all.map((credentials) => added(session, credentials))),
 
-    list: ({ afterEmail, limit }, waitMs) =>
+    list: ({ afterEmail, limit }, timeoutMs) =>
       // No e-mail is empty.
-      database.read(waitMs, ({ rows }) => rows(LIST, [afterEmail ?? '', limit]).map(customerOf)),
+      database.read(timeoutMs, ({ rows }) => rows(LIST, [afterEmail ?? '', limit]).map(customerOf)),
 
-    setPasswordHash: (id, passwordHash, atMs, waitMs) =>
-      database.write(waitMs, (session) => ending(session, SET_PASSWORD_HASH, passwordHash, id, atMs)),
+    setPasswordHash: (id, passwordHash, atMs, timeoutMs) =>
+      database.write(timeoutMs, (session) => ending(session, SET_PASSWORD_HASH, passwordHash, id, atMs)),
 
-    rehash: (id, from, to, waitMs) => changesOne(REHASH, [to, id, from], waitMs),
+    rehash: (id, from, to, timeoutMs) => changesOne(REHASH, [to, id, from], timeoutMs),
 
-    disable: (id, atMs, waitMs) =>
-      database.write(waitMs, (session) => ending(session, DISABLE, atMs, id, atMs)),
+    disable: (id, atMs, timeoutMs) =>
+      database.write(timeoutMs, (session) => ending(session, DISABLE, atMs, id, atMs)),
 
-    enable: (id, waitMs) => changesOne(ENABLE, [id], waitMs),
+    enable: (id, timeoutMs) => changesOne(ENABLE, [id], timeoutMs),
 
-    delete: (id, waitMs) => changesOne(DELETE, [id], waitMs),
+    delete: (id, timeoutMs) => changesOne(DELETE, [id], timeoutMs),
   }
 
-  function changesOne(sql: string, values: readonly Value[], waitMs: number): Promise<boolean> {
-    return database.write(waitMs, ({ change }) => change(sql, values) === 1)
+  function changesOne(sql: string, values: readonly Value[], timeoutMs: number): Promise<boolean> {
+    return database.write(timeoutMs, ({ change }) => change(sql, values) === 1)
   }
 }
 

@@ -17,9 +17,9 @@ export interface Session {
 /** An open file. Each step throws `Unavailable` when the file cannot be had within `waitMs`. */
 export interface SqliteDatabase {
   /** Of one statement, and of what was committed before it began. */
-  read<T>(waitMs: number, step: (session: Session) => T): Promise<T>
+  read<T>(timeoutMs: number, step: (session: Session) => T): Promise<T>
   /** As one transaction, alone among all processes that have the file. */
-  write<T>(waitMs: number, step: (session: Session) => T): Promise<T>
+  write<T>(timeoutMs: number, step: (session: Session) => T): Promise<T>
   /** Runs a text of several statements, within a step that writes. */
   script(sql: string): void
   close(): void
@@ -45,15 +45,15 @@ export function openDatabase(file: string): SqliteDatabase {
   let isSetUp = false
 
   return {
-    read: (waitMs, step) => patiently(waitMs, () => step(session)),
-    write: (waitMs, step) => patiently(waitMs, () => inTransaction(() => step(session))),
+    read: (timeoutMs, step) => patiently(timeoutMs, () => step(session)),
+    write: (timeoutMs, step) => patiently(timeoutMs, () => inTransaction(() => step(session))),
     script: (sql) => void database.exec(sql),
     close: () => void database.close(),
   }
 
   /** Others hold the file for moments. To wait for them in the driver would keep this process from everything else. */
-  async function patiently<T>(waitMs: number, step: () => T): Promise<T> {
-    const endMs = performance.now() + waitMs
+  async function patiently<T>(timeoutMs: number, step: () => T): Promise<T> {
+    const endMs = performance.now() + timeoutMs
     for (;;) {
       try {
         setUp()

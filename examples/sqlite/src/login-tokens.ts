@@ -35,19 +35,19 @@ const REVOKE_CHOSEN = `
 /** Tokens in the table `login_tokens`. A step that writes is alone, so that none needs a lock of its own. */
 export function sqliteLoginTokens(database: SqliteDatabase): LoginTokens {
   return {
-    findByDigest: (digest, waitMs) =>
-      database.read(waitMs, ({ rows }) => {
+    findByDigest: (digest, timeoutMs) =>
+      database.read(timeoutMs, ({ rows }) => {
         const [row] = rows(FIND_BY_DIGEST, [bytesOf(digest)])
         return row === undefined ? null : ownedTokenOf(row)
       }),
 
-    listOf: (customerId, waitMs) =>
-      database.read(waitMs, ({ rows }) => rows(LIST_OF, [customerId]).map(loginTokenOf)),
+    listByCustomer: (customerId, timeoutMs) =>
+      database.read(timeoutMs, ({ rows }) => rows(LIST_OF, [customerId]).map(loginTokenOf)),
 
-    list: (page, waitMs) => database.read(waitMs, (session) => listTokens(session, page)),
+    list: (page, timeoutMs) => database.read(timeoutMs, (session) => listTokens(session, page)),
 
-    replace: ({ token, digest, verifiedHash }, waitMs) =>
-      database.write(waitMs, (session) => {
+    replace: ({ token, digest, verifiedHash }, timeoutMs) =>
+      database.write(timeoutMs, (session) => {
         const [owner] = session.rows(OWNER, [token.customerId])
         if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
         const revoked = session.change(REVOKE_CHOSEN, [token.createdAtMs, token.customerId, 'login', null])
@@ -55,19 +55,19 @@ export function sqliteLoginTokens(database: SqliteDatabase): LoginTokens {
         return revoked
       }),
 
-    add: (token, digest, waitMs) =>
-      database.write(waitMs, (session) => {
+    add: (token, digest, timeoutMs) =>
+      database.write(timeoutMs, (session) => {
         const [owner] = session.rows(OWNER, [token.customerId])
         if (owner === undefined || owner.disabled_at !== null) return false
         insert(session, token, digest)
         return true
       }),
 
-    revoke: ({ id }, atMs, waitMs) =>
-      database.write(waitMs, ({ change }) => change(REVOKE, [atMs, id]) === 1),
+    revoke: ({ id }, atMs, timeoutMs) =>
+      database.write(timeoutMs, ({ change }) => change(REVOKE, [atMs, id]) === 1),
 
-    revokeOf: (customerId, { name, id }, atMs, waitMs) =>
-      database.write(waitMs, ({ change }) =>
+    revokeByCustomer: (customerId, { name, id }, atMs, timeoutMs) =>
+      database.write(timeoutMs, ({ change }) =>
         change(REVOKE_CHOSEN, [atMs, customerId, name ?? null, id ?? null]),
       ),
 
@@ -75,8 +75,8 @@ export function sqliteLoginTokens(database: SqliteDatabase): LoginTokens {
 
     touch: (uses) => touch(database, uses),
 
-    prune: (endedBeforeMs, limit, waitMs) =>
-      database.write(waitMs, (session) => prune(session, endedBeforeMs, limit)),
+    prune: (endedBeforeMs, limit, timeoutMs) =>
+      database.write(timeoutMs, (session) => prune(session, endedBeforeMs, limit)),
   }
 }
 

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { BackendRefused } from 'latchkey'
+import { DatabaseUnusable } from 'latchkey'
 import type { SqliteDatabase } from './database.ts'
 
 /** How long the migrations of another process are waited for, in milliseconds. */
@@ -19,7 +19,7 @@ export async function pendingMigrations(database: SqliteDatabase): Promise<reado
   })
   const unknown = applied.filter((name) => !KNOWN.includes(name))
   if (unknown.length > 0)
-    throw new BackendRefused(`The schema is newer than this program: it has ${unknown.join(', ')}.`)
+    throw new DatabaseUnusable(`The schema is newer than this program: it has ${unknown.join(', ')}.`)
   return KNOWN.filter((name) => !applied.includes(name))
 }
 

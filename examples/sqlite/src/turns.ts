@@ -1,4 +1,4 @@
-import { BackendRefused } from 'latchkey'
+import { DatabaseUnusable } from 'latchkey'
 import Database from 'libsql'
 import { primaryCode } from './database.ts'
 
@@ -21,7 +21,7 @@ export function takeTurn(file: string, { keeps }: { readonly keeps: boolean }): 
   } catch (error) {
     database.close()
     if (primaryCode(error) !== BUSY) throw error
-    throw new BackendRefused(
+    throw new DatabaseUnusable(
       `Another service serves from ${file}. Several can with TOKEN_CACHE_TTL=0s, each of them.`,
     )
   }

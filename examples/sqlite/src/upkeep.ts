@@ -1,4 +1,10 @@
-import { type LoginTokens, type Steps, type TokenPage, type TokenUse, Unavailable } from 'latchkey/ports'
+import {
+  type LoginTokens,
+  type StepOptions,
+  type TokenPage,
+  type TokenUse,
+  Unavailable,
+} from 'latchkey/ports'
 import type { Session, SqliteDatabase, Value } from './database.ts'
 import { LISTED_TOKEN_COLUMNS, loginTokenOf } from './rows.ts'
 
@@ -53,13 +59,13 @@ export async function revokeIssuedBefore(
   database: SqliteDatabase,
   beforeMs: number,
   atMs: number,
-  { waitMs, onStep, signal }: Steps,
+  { timeoutMs, onStep, signal }: StepOptions,
 ): Promise<number> {
   let revoked = 0
   for (let from: string | null = ''; from !== null; ) {
     if (signal?.aborted) throw signal.reason
     const start: string = from
-    const step = await database.write(waitMs, ({ rows, change }) => {
+    const step = await database.write(timeoutMs, ({ rows, change }) => {
       const end = (rows(STEP_END, [start])[0]?.id ?? null) as string | null
       return { end, count: end === null ? 0 : change(REVOKE_STEP, [atMs, start, end, beforeMs]) }
     })
@@ -87,9 +93,9 @@ export async function touch(database: SqliteDatabase, uses: readonly TokenUse[])
 export async function countActiveTokens(
   database: SqliteDatabase,
   nowMs: number,
-  waitMs: number,
+  timeoutMs: number,
 ): Promise<number> {
-  const [row] = await database.read(waitMs, ({ rows }) => rows(COUNT_ACTIVE, [nowMs]))
+  const [row] = await database.read(timeoutMs, ({ rows }) => rows(COUNT_ACTIVE, [nowMs]))
   return row?.active as number
 }
 

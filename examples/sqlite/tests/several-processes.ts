@@ -26,10 +26,10 @@ export function severalProcesses(count: number): SharedStores {
         customers: port<Customers>(file, 'customers'),
         loginTokens: port<LoginTokens>(file, 'loginTokens', {
           // Neither a signal nor a callback crosses between processes: all steps are one.
-          async revokeIssuedBefore(beforeMs, atMs, { waitMs, onStep, signal }) {
+          async revokeIssuedBefore(beforeMs, atMs, { timeoutMs, onStep, signal }) {
             if (signal?.aborted) throw signal.reason
             const what = { file, store: 'loginTokens', method: 'revokeIssuedBefore' } as const
-            const revoked = Number(await ask({ ...what, values: [beforeMs, atMs, { waitMs }] }))
+            const revoked = Number(await ask({ ...what, values: [beforeMs, atMs, { timeoutMs }] }))
             onStep?.(revoked)
             return revoked
           },

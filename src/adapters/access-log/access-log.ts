@@ -1,7 +1,7 @@
 import type { AccessLog } from '../../application/ports/access-log.ts'
-import type { Clock } from '../../application/ports/clock.ts'
+import type { Clock } from '../../lib/clock.ts'
 import type { Lines } from './block-writer.ts'
-import { answerLines, countLine } from './line.ts'
+import { countLine, createLineFormatter } from './line.ts'
 
 const COUNT_MS = 1000
 
@@ -29,23 +29,23 @@ export function accessLog({
   readonly clock: Clock
 }): RunningAccessLog {
   let mode = firstMode
-  const answerLine = answerLines(clock)
+  const formatLine = createLineFormatter(clock)
   let malformed = 0
   let timer: NodeJS.Timeout | null = null
 
   return {
-    get everyAnswer() {
+    get everyResponse() {
       return mode === 'all'
     },
 
-    answered(answer, status) {
+    responded(answer, status) {
       if (mode === 'off') return
       if (answer.malformedToken) {
         malformed++
         timer ??= setTimeout(tellOfMalformed, COUNT_MS).unref()
       }
       if (mode === 'all' || (isRefusal(status) && !answer.malformedToken))
-        lines.write(answerLine(answer, status, mode === 'all'))
+        lines.write(formatLine(answer, status, mode === 'all'))
     },
 
     setMode(next) {

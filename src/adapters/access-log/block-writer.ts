@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import type { Clock } from '../../application/ports/clock.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { countLine } from './line.ts'
 
 /** PIPE_BUF of Linux: into a pipe so much goes whole or not at all, whoever else writes there. */

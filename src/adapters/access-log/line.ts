@@ -1,13 +1,15 @@
-import type { Answered } from '../../application/ports/access-log.ts'
-import type { Clock } from '../../application/ports/clock.ts'
+import type { RespondedRequest } from '../../application/ports/access-log.ts'
+import type { Clock } from '../../lib/clock.ts'
 
 /**
  * Makes the line of an answer: ASCII, with the line's end. It is put together by hand: `JSON.stringify`, and a time
  * formatted for each, would cost more than all else that is done for a line.
  */
-export function answerLines(clock: Clock): (answered: Answered, status: number, timed: boolean) => string {
-  const time = keptTimes(clock)
-  return function answerLine({ requestId, traceId, method, route, beganMs }, status, timed) {
+export function createLineFormatter(
+  clock: Clock,
+): (responded: RespondedRequest, status: number, timed: boolean) => string {
+  const time = cachedTimes(clock)
+  return function formatLine({ requestId, traceId, method, route, beganMs }, status, timed) {
     const ms = !timed || beganMs === null ? '' : `,"ms":${tenths(clock.monotonicMs() - beganMs)}`
     return (
       `{"level":"info","time":"${time()}","request_id":${quoted(requestId)}` +
@@ -25,13 +27,13 @@ export function countLine(level: 'info' | 'warn', event: string, count: number, 
 }
 
 /** The time now; its text is kept for as long as the millisecond lasts. */
-function keptTimes({ nowMs }: Clock): () => string {
-  let keptMs = Number.NaN
+function cachedTimes({ nowMs }: Clock): () => string {
+  let lifetimeMs = Number.NaN
   let text = ''
   return function time() {
     const ms = nowMs()
-    if (ms !== keptMs) {
-      keptMs = ms
+    if (ms !== lifetimeMs) {
+      lifetimeMs = ms
       text = new Date(ms).toISOString()
     }
     return text

@@ -12,11 +12,11 @@ export function decoyCosts(storedCost: number | null, cost: number): readonly nu
 }
 
 /** A whole hash that no known password has; verifying against it costs what any hash of this cost does. */
-export function decoyOf(cost: number): string {
-  return `${headOf(cost)}${'.'.repeat(53)}`
+export function decoyHash(cost: number): string {
+  return `${hashPrefix(cost)}${'.'.repeat(53)}`
 }
 
 /** What every new hash of this cost begins with. */
-export function headOf(cost: number): string {
+export function hashPrefix(cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$`
 }

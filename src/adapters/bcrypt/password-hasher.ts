@@ -1,9 +1,9 @@
 import { hash, verify } from '@node-rs/bcrypt'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import { isWholePasswordHash } from '../../domain/password.ts'
-import { decoyCosts, decoyOf, headOf } from './decoys.ts'
-import { makePlaces, type Place } from './places.ts'
-import { makeThreads } from './threads.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
+import { decoyCosts, decoyHash, hashPrefix } from './decoys.ts'
+import { createHashingQueue, type Place } from './hashing-queue.ts'
 
 /** One round of bcrypt's key schedule, about, in milliseconds; a cost of c has 2^c of them. */
 const ROUND_MS = 0.05
@@ -28,12 +28,12 @@ export function bcryptPasswordHasher({
   /** Told of each stored hash that cannot be verified. */
   readonly onDamaged?: () => void
 }): BcryptPasswordHasher {
-  const threads = makeThreads(concurrency)
-  const places = makePlaces({ threads: concurrency, expectedMs: 2 ** cost * ROUND_MS })
+  const threads = createSemaphore(concurrency)
+  const places = createHashingQueue({ threads: concurrency, expectedMs: 2 ** cost * ROUND_MS })
 
   return {
     hash: (password) => threads.run(() => hash(password, cost)),
-    isDated: (passwordHash) => !passwordHash.startsWith(headOf(cost)),
+    isDated: (passwordHash) => !passwordHash.startsWith(hashPrefix(cost)),
     queue(signal) {
       const place = places.take()
       return {
@@ -52,7 +52,7 @@ export function bcryptPasswordHasher({
     if (passwordHash !== null && !whole) onDamaged()
     const right = whole && (await verify(password, withoutSpareBits(passwordHash)))
     for (const decoyCost of decoyCosts(whole ? costOf(passwordHash) : null, cost)) {
-      await verify(password, decoyOf(decoyCost))
+      await verify(password, decoyHash(decoyCost))
     }
     return right
   }

@@ -1,11 +1,11 @@
 import type { Customer } from '../../domain/customer.ts'
 import { type LoginToken, tokenState } from '../../domain/login-token.ts'
 import { printable, printableTime } from './printable.ts'
-import { makeTable, pairs } from './table.ts'
+import { createTable, pairs } from './table.ts'
 
 /** A function that turns pages of customers into lines of one table. */
-export function makeCustomerTable(): (customers: readonly Customer[]) => string {
-  const table = makeTable(['CREATED', 'STATE', 'EMAIL', 'NAME'])
+export function createCustomerTable(): (customers: readonly Customer[]) => string {
+  const table = createTable(['CREATED', 'STATE', 'EMAIL', 'NAME'])
   return (customers) =>
     table(
       customers.map((customer) => [
@@ -33,7 +33,7 @@ export function customerReport(customer: Customer, tokens: readonly LoginToken[]
 }
 
 function tokenTable(tokens: readonly LoginToken[]): string {
-  return makeTable(['ID', 'CREATED', 'EXPIRES', 'NAME', 'ABILITIES'])(
+  return createTable(['ID', 'CREATED', 'EXPIRES', 'NAME', 'ABILITIES'])(
     tokens.map((token) => [
       printable(token.id),
       printableTime(token.createdAtMs),

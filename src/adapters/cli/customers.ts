@@ -1,7 +1,7 @@
 import { type Customer, emailProblem, trimmedEmail } from '../../domain/customer.ts'
 import { ValidationFailed } from '../../domain/errors.ts'
 import { tokenState } from '../../domain/login-token.ts'
-import { customerReport, makeCustomerTable } from './customer-report.ts'
+import { createCustomerTable, customerReport } from './customer-report.ts'
 import { type Io, write } from './io.ts'
 import { newPassword, type PasswordSource } from './new-password.ts'
 import type { Operations, Store } from './operations.ts'
@@ -13,7 +13,7 @@ const PAGE = 500
 const EVERYWHERE = ', on every instance'
 
 /** The commands on customers as functions: each writes what it did, or throws why not. */
-export function makeCustomerCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
+export function createCustomerCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
   const say = (text: string) => write(io.stdout, text)
 
   return {
@@ -22,8 +22,8 @@ export function makeCustomerCommands({ withStore }: Pick<Operations, 'withStore'
       const problem = emailProblem(trimmedEmail(email))
       if (problem !== null) throw new ValidationFailed({ email: [problem] })
       const password = await newPassword(source, io)
-      const added = await withStore(({ customers, patience }) =>
-        customers.add({ email, name: name ?? null, password }, patience()),
+      const added = await withStore(({ customers, deadline }) =>
+        customers.add({ email, name: name ?? null, password }, deadline()),
       )
       if (added === null) throw new Refusal(`A customer ${trimmedEmail(email)} exists already.`)
       await say(`Added ${printable(added.email)}.\n`)
@@ -32,8 +32,8 @@ export function makeCustomerCommands({ withStore }: Pick<Operations, 'withStore'
     /** `customer password` */
     async password(email: string, source: PasswordSource) {
       const password = await newPassword(source, io)
-      await change(email, async (customer, { customers, patience }) => {
-        const revoked = known(email, await customers.setPassword(customer.id, password, patience()))
+      await change(email, async (customer, { customers, deadline }) => {
+        const revoked = known(email, await customers.setPassword(customer.id, password, deadline()))
         return `Set the password of ${printable(customer.email)}; ${tokens(revoked)} revoked${EVERYWHERE}.\n`
       })
     },
@@ -41,7 +41,7 @@ export function makeCustomerCommands({ withStore }: Pick<Operations, 'withStore'
     /** `customer list` */
     list: () =>
       withStore(async ({ listCustomers }) => {
-        const table = makeCustomerTable()
+        const table = createCustomerTable()
         let page = await listCustomers(null, PAGE)
         if (page.length === 0) await write(io.stderr, 'There are no customers yet.\n')
         while (page.length > 0) {
@@ -58,31 +58,31 @@ export function makeCustomerCommands({ withStore }: Pick<Operations, 'withStore'
 
     /** `customer disable` */
     disable: (email: string) =>
-      change(email, async (customer, { customers, patience }) => {
-        const revoked = known(email, await customers.disable(customer.id, patience()))
+      change(email, async (customer, { customers, deadline }) => {
+        const revoked = known(email, await customers.disable(customer.id, deadline()))
         return `Disabled ${printable(customer.email)}; ${tokens(revoked)} revoked${EVERYWHERE}.\n`
       }),
 
     /** `customer enable` */
     enable: (email: string) =>
-      change(email, async (customer, { customers, patience }) => {
-        known(email, (await customers.enable(customer.id, patience())) || null)
+      change(email, async (customer, { customers, deadline }) => {
+        known(email, (await customers.enable(customer.id, deadline())) || null)
         return `Enabled ${printable(customer.email)}.\n`
       }),
 
     /** `customer delete` */
     delete: (email: string) =>
-      change(email, async (customer, { customers, patience, tokensOf, nowMs }) => {
+      change(email, async (customer, { customers, deadline, tokensOf, nowMs }) => {
         const held = await tokensOf(customer.id)
         const active = held.filter((token) => tokenState(token, nowMs()) === 'active').length
-        known(email, (await customers.delete(customer.id, patience())) || null)
+        known(email, (await customers.delete(customer.id, deadline())) || null)
         return `Deleted ${printable(customer.email)}; ${tokens(active)} revoked${EVERYWHERE}.\n`
       }),
   }
 
   async function change(email: string, act: (customer: Customer, store: Store) => Promise<string>) {
     const report = await withStore(async (store) =>
-      act(known(email, await store.customers.find(email, store.patience())), store),
+      act(known(email, await store.customers.find(email, store.deadline())), store),
     )
     await say(report)
   }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import type { Finding } from '../../application/finding.ts'
+import type { CheckResult } from '../../lib/check-result.ts'
 import { type Io, write } from './io.ts'
 import type { Diagnosis, Operations } from './operations.ts'
 import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
-import { makeTable } from './table.ts'
+import { createTable } from './table.ts'
 
 /** Adds `doctor`. */
 export function addDoctorCommand(program: Command, operations: Operations, io: Io): void {
@@ -14,7 +14,7 @@ export function addDoctorCommand(program: Command, operations: Operations, io: I
     .description('check settings, files, hashing and database; change nothing')
     .action(async ({ json }: { readonly json?: boolean }) => {
       const diagnosis = await operations.diagnose()
-      const text = json ? documentOf(diagnosis, operations.version) : reportOf(diagnosis)
+      const text = json ? documentOf(diagnosis, operations.version) : readinessReport(diagnosis)
       await write(io.stdout, text)
       const failures = diagnosis.findings.filter(({ state }) => state === 'failure').length
       if (failures > 0) throw new Refusal(failures === 1 ? 'One check failed.' : `${failures} checks failed.`)
@@ -28,8 +28,8 @@ function documentOf({ settings, findings }: Diagnosis, version: string): string 
   return `${JSON.stringify({ ok, version, settings, checks }, null, 2)}\n`
 }
 
-function reportOf({ settings, findings }: Diagnosis): string {
-  const table = makeTable(['SETTING', 'VALUE', 'FROM'])
+function readinessReport({ settings, findings }: Diagnosis): string {
+  const table = createTable(['SETTING', 'VALUE', 'FROM'])
   const rows = settings.map(({ name, value, source, variable }) => [
     name,
     printable(value ?? '-'),
@@ -38,7 +38,7 @@ function reportOf({ settings, findings }: Diagnosis): string {
   return `${table(rows)}\n${findings.map(lineOf).join('')}`
 }
 
-function lineOf({ state, name, message, hint }: Finding): string {
+function lineOf({ state, name, message, hint }: CheckResult): string {
   const line = `${state.padEnd(7)}  ${name}: ${printable(message)}\n`
   return hint === null ? line : `${line}         ${printable(hint)}\n`
 }

@@ -1,10 +1,10 @@
-import type { AdministerCustomers } from '../../application/administer-customers.ts'
-import type { AdministerTokens } from '../../application/administer-tokens.ts'
-import type { Finding } from '../../application/finding.ts'
-import type { ImportCustomers } from '../../application/import-customers.ts'
-import type { Patience } from '../../application/patience.ts'
+import type { Deadline } from '../../application/deadline.ts'
+import type { ImportCustomers } from '../../application/use-cases/import-customers.ts'
+import type { ManageCustomers } from '../../application/use-cases/manage-customers.ts'
+import type { ManageTokens } from '../../application/use-cases/manage-tokens.ts'
 import type { Customer } from '../../domain/customer.ts'
 import type { LoginToken } from '../../domain/login-token.ts'
+import type { CheckResult } from '../../lib/check-result.ts'
 
 /** What the commands are made of; the composition root gives them their technology. */
 export interface Operations {
@@ -37,7 +37,7 @@ export interface Diagnosis {
     readonly source: string
     readonly variable: string
   }[]
-  readonly findings: readonly Finding[]
+  readonly findings: readonly CheckResult[]
 }
 
 /** A route as its line shows it. */
@@ -50,9 +50,9 @@ export interface ListedRoute {
 
 /** The open database as operators use it. */
 export interface Store {
-  readonly customers: AdministerCustomers
+  readonly customers: ManageCustomers
   readonly importCustomers: ImportCustomers
-  readonly tokens: AdministerTokens
+  readonly tokens: ManageTokens
   /** How long revoked and expired tokens are kept, in milliseconds. */
   readonly tokenRetentionMs: number
   /** One page in the order of the folded e-mails, starting behind `afterEmail`. */
@@ -60,7 +60,7 @@ export interface Store {
   /** The tokens of one customer, newest first. */
   tokensOf(customerId: string): Promise<readonly LoginToken[]>
   /** A new patience with the database. */
-  patience(): Patience
+  deadline(): Deadline
   /** The wall clock, milliseconds since the Unix epoch. */
   nowMs(): number
 }

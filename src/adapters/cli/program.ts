@@ -1,16 +1,16 @@
 import { Command, Option } from 'commander'
-import { makeCustomerCommands } from './customers.ts'
+import { createCustomerCommands } from './customers.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { type Io, write } from './io.ts'
 import type { Operations } from './operations.ts'
 import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 import { addSmokeCommand } from './smoke/command.ts'
-import { makeTable } from './table.ts'
-import { type CreateOptions, makeTokenCommands } from './tokens.ts'
+import { createTable } from './table.ts'
+import { type CreateOptions, createTokenCommands } from './tokens.ts'
 
 /** The commands as commander knows them: it reads words and options, and every command is an action. */
-export function makeProgram(operations: Operations, io: Io): Command {
+export function createProgram(operations: Operations, io: Io): Command {
   const program = new Command('latchkey')
     .description('A token-authenticated JSON API service. Without a command it serves.')
     .version(operations.version)
@@ -69,7 +69,7 @@ export function makeProgram(operations: Operations, io: Io): Command {
       auth,
       abilities.join(', '),
     ])
-    await write(io.stdout, makeTable(['METHOD', 'PATH', 'AUTH', 'ABILITIES'])(rows))
+    await write(io.stdout, createTable(['METHOD', 'PATH', 'AUTH', 'ABILITIES'])(rows))
   }
 
   async function printOpenApi(): Promise<void> {
@@ -99,7 +99,7 @@ interface ImportOptions {
 }
 
 function addCustomerCommands(program: Command, operations: Operations, io: Io): void {
-  const commands = makeCustomerCommands(operations, io)
+  const commands = createCustomerCommands(operations, io)
   const customer = program.command('customer').description('the people who may log in')
   withPasswordOptions(
     customer.command('add').argument('<email>').option('--name <name>', 'the name that they are shown by'),
@@ -116,8 +116,8 @@ function addCustomerCommands(program: Command, operations: Operations, io: Io): 
     .description('take in customers with their bcrypt hashes')
     .action(async (file: string, options: ImportOptions, command: Command) => {
       // Loaded here: what it reads files with is for this command alone.
-      const { formatOf, importFile } = await import('./import/import-file.ts')
-      const format = options.format ?? formatOf(file)
+      const { importFormat, importFile } = await import('./import/import-file.ts')
+      const format = options.format ?? importFormat(file)
       if (format === null)
         command.error('error: the name does not tell the format; add --format csv or ndjson')
       await importFile(file, format, options.dryRun === true, operations, io)
@@ -140,7 +140,7 @@ function addCustomerCommands(program: Command, operations: Operations, io: Io): 
 }
 
 function addTokenCommands(program: Command, operations: Operations, io: Io): void {
-  const commands = makeTokenCommands(operations, io)
+  const commands = createTokenCommands(operations, io)
   const token = program.command('token').description('what bots and scripts act for a customer with')
   token
     .command('create')

@@ -3,7 +3,7 @@ import { CommanderError } from 'commander'
 import { explain } from './explain.ts'
 import type { Io } from './io.ts'
 import type { Operations } from './operations.ts'
-import { makeProgram } from './program.ts'
+import { createProgram } from './program.ts'
 import { Cancelled } from './refusal.ts'
 
 /** How a command ended: done, refused or failed, wrongly called. */
@@ -22,7 +22,7 @@ export async function runCli(
   io.stdout.on('error', ignore)
   io.stderr.on('error', ignore)
   try {
-    await makeProgram(operations, io).parseAsync(argv.length === 0 ? ['serve'] : argv, { from: 'user' })
+    await createProgram(operations, io).parseAsync(argv.length === 0 ? ['serve'] : argv, { from: 'user' })
     return 0
   } catch (error) {
     return exitCodeOf(error, io)

@@ -1,7 +1,7 @@
 const GAP = '  '
 
 /** A function that aligns rows, page after page: a column is as wide as its widest cell so far. */
-export function makeTable(heading: readonly string[]): (rows: readonly (readonly string[])[]) => string {
+export function createTable(heading: readonly string[]): (rows: readonly (readonly string[])[]) => string {
   const widths = heading.map((cell) => cell.length)
   let isFirst = true
   return function aligned(rows) {

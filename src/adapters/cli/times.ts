@@ -1,4 +1,4 @@
-import { durationMs } from '../../domain/duration.ts'
+import { durationMs } from '../../lib/duration.ts'
 import { Refusal } from './refusal.ts'
 
 const MINUTE_MS = 60_000
@@ -9,7 +9,7 @@ const TIME =
 export type Moment = (nowMs: number) => number
 
 /** A duration such as `90d` as milliseconds; throws `Refusal`. */
-export function durationOf(option: string, text: string): number {
+export function parseDuration(option: string, text: string): number {
   const ms = durationMs(text)
   if (ms !== null) return ms
   throw new Refusal(`${option} must be a whole number and a unit (ms, s, m, h, d), at most 3650d.`)
@@ -17,17 +17,17 @@ export function durationOf(option: string, text: string): number {
 
 /** A moment that lies ahead by a duration, or is written as a date (its first moment in UTC) or a time; throws `Refusal`. */
 export function momentAhead(option: string, text: string): Moment {
-  return momentOf(option, text, 1, 'in the future')
+  return currentMoment(option, text, 1, 'in the future')
 }
 
 /** A moment that lies back by a duration, or is written as a date or a time; throws `Refusal`. */
 export function momentBack(option: string, text: string): Moment {
-  return momentOf(option, text, -1, 'in the past')
+  return currentMoment(option, text, -1, 'in the past')
 }
 
-function momentOf(option: string, text: string, sign: 1 | -1, where: string): Moment {
+function currentMoment(option: string, text: string, sign: 1 | -1, where: string): Moment {
   if (/^\d+[a-z]+$/.test(text)) {
-    const ms = durationOf(option, text)
+    const ms = parseDuration(option, text)
     return (nowMs) => nowMs + sign * ms
   }
   const match = TIME.exec(text)

@@ -1,6 +1,6 @@
 import { type LoginToken, tokenState } from '../../domain/login-token.ts'
 import { printable, printableTime } from './printable.ts'
-import { makeTable } from './table.ts'
+import { createTable } from './table.ts'
 
 /** A token to be shown; the owner's e-mail where the tokens of many are. */
 export interface ShownToken {
@@ -9,14 +9,14 @@ export interface ShownToken {
 }
 
 /** A function that turns pages of tokens into lines of one table: never a secret, nor its digest. */
-export function makeTokenTable(
+export function createTokenTable(
   columns: 'with owners' | 'of one',
   nowMs: number,
 ): (tokens: readonly ShownToken[]) => string {
   const owner = (email: string) => (columns === 'with owners' ? [email] : [])
   // The abilities last: there may be many.
   const heading = ['ID', ...owner('EMAIL'), 'NAME', 'STATE', 'CREATED', 'LAST USED', 'EXPIRES', 'ABILITIES']
-  const table = makeTable(heading)
+  const table = createTable(heading)
   return (tokens) =>
     table(
       tokens.map(({ token, ownerEmail = '' }) => [

@@ -1,4 +1,4 @@
-import { RevocationIncomplete } from '../../application/revoke-issued-before.ts'
+import { RevocationIncomplete } from '../../application/use-cases/revoke-issued-before.ts'
 import type { Customer } from '../../domain/customer.ts'
 import { explain } from './explain.ts'
 import { Interrupted, interruptible } from './interruption.ts'
@@ -6,8 +6,8 @@ import { type Io, write } from './io.ts'
 import type { Operations, Store } from './operations.ts'
 import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
-import { durationOf, momentAhead, momentBack } from './times.ts'
-import { makeTokenTable } from './token-report.ts'
+import { momentAhead, momentBack, parseDuration } from './times.ts'
+import { createTokenTable } from './token-report.ts'
 
 const PAGE = 500
 
@@ -19,7 +19,7 @@ export interface CreateOptions {
 }
 
 /** The commands on tokens as functions: each writes what it did, or throws why not. */
-export function makeTokenCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
+export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
   const say = (text: string) => write(io.stdout, text)
 
   return {
@@ -32,7 +32,7 @@ export function makeTokenCommands({ withStore }: Pick<Operations, 'withStore'>, 
         if (expiresAtMs !== null && expiresAtMs <= store.nowMs())
           throw new Refusal('--expires must be in the future.')
         const token = { customerId: customer.id, name, abilities, expiresAtMs }
-        return { customer, made: await store.tokens.create(token, store.patience()) }
+        return { customer, made: await store.tokens.create(token, store.deadline()) }
       })
       if (made.made === null)
         throw new Refusal(`The customer ${printable(made.customer.email)} is disabled or gone.`)
@@ -42,14 +42,14 @@ export function makeTokenCommands({ withStore }: Pick<Operations, 'withStore'>, 
 
     /** `token list` */
     async list(email?: string) {
-      if (email !== undefined) return listOf(email)
-      await withStore(async ({ tokens, patience, nowMs }) => {
-        const table = makeTokenTable('with owners', nowMs())
-        let page = await tokens.list({ after: null, limit: PAGE }, patience())
+      if (email !== undefined) return listByCustomer(email)
+      await withStore(async ({ tokens, deadline, nowMs }) => {
+        const table = createTokenTable('with owners', nowMs())
+        let page = await tokens.list({ after: null, limit: PAGE }, deadline())
         if (page.tokens.length === 0) await write(io.stderr, 'There are no tokens yet.\n')
         while (page.tokens.length > 0) {
           if (!(await say(table(page.tokens))) || page.end === null) return
-          page = await tokens.list({ after: page.end, limit: PAGE }, patience())
+          page = await tokens.list({ after: page.end, limit: PAGE }, deadline())
         }
       })
     },
@@ -60,7 +60,7 @@ export function makeTokenCommands({ withStore }: Pick<Operations, 'withStore'>, 
         const found = await known(email, store)
         return {
           customer: found,
-          revoked: await store.tokens.revoke(found.id, name === undefined ? {} : { name }, store.patience()),
+          revoked: await store.tokens.revoke(found.id, name === undefined ? {} : { name }, store.deadline()),
         }
       })
       if (revoked === 0 && name !== undefined)
@@ -71,10 +71,10 @@ export function makeTokenCommands({ withStore }: Pick<Operations, 'withStore'>, 
     /** `token revoke --issued-before` */
     async revokeIssuedBefore(text: string) {
       const before = momentBack('--issued-before', text)
-      const revoked = await withStore(({ tokens, patience, nowMs }) => {
+      const revoked = await withStore(({ tokens, deadline, nowMs }) => {
         const beforeMs = before(nowMs())
         if (beforeMs > nowMs()) throw new Refusal('--issued-before must be in the past.')
-        return interruptible((signal) => tokens.revokeIssuedBefore(beforeMs, patience, signal))
+        return interruptible((signal) => tokens.revokeIssuedBefore(beforeMs, deadline, signal))
       }).catch((error: unknown) => {
         throw error instanceof RevocationIncomplete ? new Refusal(unfinished(error)) : error
       })
@@ -83,27 +83,27 @@ export function makeTokenCommands({ withStore }: Pick<Operations, 'withStore'>, 
 
     /** `token prune` */
     async prune({ olderThan }: { readonly olderThan?: string }) {
-      const olderThanMs = olderThan === undefined ? null : durationOf('--older-than', olderThan)
-      const pruned = await withStore(({ tokens, patience, tokenRetentionMs }) =>
-        tokens.prune(olderThanMs ?? tokenRetentionMs, patience),
+      const olderThanMs = olderThan === undefined ? null : parseDuration('--older-than', olderThan)
+      const pruned = await withStore(({ tokens, deadline, tokenRetentionMs }) =>
+        tokens.prune(olderThanMs ?? tokenRetentionMs, deadline),
       )
       await say(`Removed ${count(pruned)} that ended long enough ago.\n`)
     },
   }
 
-  async function listOf(email: string): Promise<void> {
+  async function listByCustomer(email: string): Promise<void> {
     const report = await withStore(async (store) => {
       const { id } = await known(email, store)
-      const tokens = await store.tokens.listOf(id, store.patience())
+      const tokens = await store.tokens.listByCustomer(id, store.deadline())
       if (tokens.length === 0) return null
-      return makeTokenTable('of one', store.nowMs())(tokens.map((token) => ({ token })))
+      return createTokenTable('of one', store.nowMs())(tokens.map((token) => ({ token })))
     })
     await (report === null ? write(io.stderr, `${email} has no tokens yet.\n`) : say(report))
   }
 }
 
-async function known(email: string, { customers, patience }: Store): Promise<Customer> {
-  const customer = await customers.find(email, patience())
+async function known(email: string, { customers, deadline }: Store): Promise<Customer> {
+  const customer = await customers.find(email, deadline())
   if (customer === null) throw new Refusal(`There is no customer ${email}.`)
   return customer
 }

@@ -27,7 +27,7 @@ export function firstWelcome({ url, dataDir, demo, command }: FirstStart): strin
 
   Log in, ask who you are, log out: paste this into another terminal.
 
-${indented(tourOf(url, demo))}
+${indented(firstSteps(url, demo))}
 
 ${listed([
   [`${command} customer add <email>`, 'adds a customer of your own'],
@@ -51,7 +51,7 @@ ${listed([
 }
 
 /** Lines for a POSIX shell with curl: log in and keep the token, ask who one is, log out. */
-export function tourOf(url: string, { email, password }: FirstStart['demo']): string {
+export function firstSteps(url: string, { email, password }: FirstStart['demo']): string {
   return `TOKEN=$(curl -sS ${quoted(`${url}/api/login`)} \\
   -H 'Content-Type: application/json' \\
   -d ${quoted(JSON.stringify({ email, password }))} |

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { durationMs } from '../../domain/duration.ts'
+import { durationMs } from '../../lib/duration.ts'
 
 // A longer timer of node's fires at once.
 const MAX_TIMER_MS = 2 ** 31 - 1

@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os'
-import type { Configuration } from './configuration.ts'
+import type { Configuration } from '../../application/configuration.ts'
 
 /** What of the configuration says how many threads hash passwords. */
 type Asked = Pick<Configuration, 'hashingConcurrency' | 'workers' | 'threadPoolSize'>
 
 /** Threads of libuv's pool where `UV_THREADPOOL_SIZE` is this text, read as libuv reads it. */
-export function threadPoolSizeOf(text: string | undefined): number {
+export function requiredThreadPoolSize(text: string | undefined): number {
   if (text === undefined) return 4
   const threads = Number.parseInt(text, 10) || 1
   return threads < 0 ? 1024 : Math.min(threads, 1024)

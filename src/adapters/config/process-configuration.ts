@@ -3,7 +3,7 @@ import { type ConfigurationProblem, ConfigurationRefused } from './configuration
 import { decodeDotEnv } from './dot-env.ts'
 import { readConfiguration } from './read-configuration.ts'
 import { SETTINGS } from './settings.ts'
-import { variablesOf } from './sources.ts'
+import { readVariables } from './sources.ts'
 import { type Survey, surveyConfiguration } from './survey.ts'
 
 /** The configuration of this process: its environment, and the `.env` file of the working directory. */
@@ -30,7 +30,7 @@ export function surveyProcess(): ProcessSurvey {
   const sources = { env: process.env, dotEnv }
   const survey = surveyConfiguration(sources)
   const problems = [...unread, ...survey.problems]
-  return { ...survey, problems, files: secretFilesOf(survey, variablesOf(sources)) }
+  return { ...survey, problems, files: secretFilesOf(survey, readVariables(sources)) }
 }
 
 function secretFilesOf(

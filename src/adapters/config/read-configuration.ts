@@ -1,4 +1,4 @@
-import type { Configuration } from './configuration.ts'
+import type { Configuration } from '../../application/configuration.ts'
 import { ConfigurationRefused } from './configuration-refused.ts'
 import type { Sources } from './sources.ts'
 import { surveyConfiguration } from './survey.ts'

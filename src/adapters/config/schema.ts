@@ -1,11 +1,11 @@
 import * as v from 'valibot'
-import { type Configuration, LOG_LEVELS } from './configuration.ts'
+import { type Configuration, LOG_LEVELS } from '../../application/configuration.ts'
 import { duration, durationOrNever, durationOrZero, timer } from './durations.ts'
 import { loginLimit } from './login-limits.ts'
 import { serviceTokens } from './service-tokens.ts'
 import type { SettingName } from './settings.ts'
 import { databaseUrl, origins, publicUrl } from './urls.ts'
-import { file, folder, listeningHost, oneOf, onOff, tokenPrefix, version, wholeNumber } from './values.ts'
+import { enumValue, file, folder, listeningHost, onOff, tokenPrefix, version, wholeNumber } from './values.ts'
 
 /** What each setting accepts, on its own. */
 export const schema = v.object({
@@ -17,7 +17,7 @@ export const schema = v.object({
   DATABASE_PREPARED: onOff,
   DATABASE_POOL_MAX: wholeNumber(1, 10_000),
   DATA_DIR: v.nullable(folder),
-  MIGRATE: oneOf(['auto', 'off']),
+  MIGRATE: enumValue(['auto', 'off']),
   WORKERS: wholeNumber(1, 1024),
   TOKEN_PREFIX: tokenPrefix,
   TOKEN_TTL: durationOrNever,
@@ -25,17 +25,17 @@ export const schema = v.object({
   TOKEN_CACHE_MAX: wholeNumber(1, 100_000_000),
   TOKEN_RETENTION: duration,
   TOKEN_LAST_USED: onOff,
-  REVOCATION: oneOf(['strict', 'prompt']),
+  REVOCATION: enumValue(['strict', 'prompt']),
   SERVICE_TOKENS: v.nullable(serviceTokens),
   APP_VERSION: v.nullable(version),
   BCRYPT_COST: wholeNumber(4, 15),
   HASHING_CONCURRENCY: v.nullable(wholeNumber(1, 1023)),
-  COMMON_PASSWORDS: oneOf(['refused', 'accepted']),
+  COMMON_PASSWORDS: enumValue(['refused', 'accepted']),
   LOGIN_LIMIT_ACCOUNT: loginLimit(100),
   LOGIN_LIMIT_ADDRESS: loginLimit(1_000_000),
   TRUST_PROXY: wholeNumber(0, 100),
-  LOG_LEVEL: oneOf(LOG_LEVELS),
-  ACCESS_LOG: oneOf(['failures', 'all', 'off']),
+  LOG_LEVEL: enumValue(LOG_LEVELS),
+  ACCESS_LOG: enumValue(['failures', 'all', 'off']),
   LOG_ERROR_MESSAGES: onOff,
   AUDIT_LOG: v.nullable(file),
   BODY_LIMIT: wholeNumber(1, 2 ** 30),
@@ -55,7 +55,7 @@ export const schema = v.object({
 export type Values = v.InferOutput<typeof schema>
 
 /** The accepted values under the names of the house. */
-export function configurationOf(
+export function toConfiguration(
   values: Values,
   { production, threadPoolSize }: Pick<Configuration, 'production' | 'threadPoolSize'>,
 ): Configuration {

@@ -20,14 +20,14 @@ export interface Found {
 }
 
 /** Answers what a variable is set to in the environment or, failing that, in the `.env` file. */
-export function variablesOf({ env, dotEnv }: Sources): (name: string) => string | undefined {
+export function readVariables({ env, dotEnv }: Sources): (name: string) => string | undefined {
   const { variables } = parseDotEnv(dotEnv ?? '')
   return (name) => own(env, name) ?? variables.get(name)
 }
 
 /** Answers which of the sources a variable comes from. */
-export function originsOf(sources: Sources): (name: string) => 'environment' | '.env' | 'default' {
-  const fromEither = variablesOf(sources)
+export function settingOrigins(sources: Sources): (name: string) => 'environment' | '.env' | 'default' {
+  const fromEither = readVariables(sources)
   return (name) => {
     if (own(sources.env, name) !== undefined) return 'environment'
     return fromEither(name) === undefined ? 'default' : '.env'
@@ -39,7 +39,7 @@ export function findSettings(sources: Sources): {
   readonly found: Readonly<Record<SettingName, Found>>
   readonly problems: readonly ConfigurationProblem[]
 } {
-  const variable = variablesOf(sources)
+  const variable = readVariables(sources)
   const problems = [...parseDotEnv(sources.dotEnv ?? '').problems]
   const found = Object.fromEntries(SETTINGS.map((setting) => [setting.name, find(setting)]))
   return { found: found as Record<SettingName, Found>, problems }
@@ -68,13 +68,13 @@ export function findSettings(sources: Sources): {
   }
 
   function refused(from: string, problem: string, setting: Setting): Found {
-    problems.push({ name: from, problem, example: exampleOf(setting, from) })
+    problems.push({ name: from, problem, example: exampleValue(setting, from) })
     return { text: setting.default, from }
   }
 }
 
 /** An accepted setting of the variable, for messages. */
-export function exampleOf({ name, example }: Setting, variable: string): string {
+export function exampleValue({ name, example }: Setting, variable: string): string {
   return variable === name ? `${name}=${example}` : `${variable}=/run/secrets/${name.toLowerCase()}`
 }
 

@@ -1,11 +1,18 @@
 import * as v from 'valibot'
-import type { Configuration } from './configuration.ts'
+import type { Configuration } from '../../application/configuration.ts'
 import type { ConfigurationProblem } from './configuration-refused.ts'
-import { hashingThreads, threadPoolSizeOf } from './hashing-threads.ts'
+import { hashingThreads, requiredThreadPoolSize } from './hashing-threads.ts'
 import { maskedUrl } from './masked-url.ts'
-import { configurationOf, schema, type Values } from './schema.ts'
+import { schema, toConfiguration, type Values } from './schema.ts'
 import { SETTINGS, type Setting, type SettingName } from './settings.ts'
-import { exampleOf, type Found, findSettings, originsOf, type Sources, variablesOf } from './sources.ts'
+import {
+  exampleValue,
+  type Found,
+  findSettings,
+  readVariables,
+  type Sources,
+  settingOrigins,
+} from './sources.ts'
 
 /** A setting as it is, for people. */
 export interface SettingReport {
@@ -36,12 +43,12 @@ export function surveyConfiguration(sources: Sources): Survey {
   const values = v.parse(schema, textsOf(found, wrong))
   const problems = [...unread, ...problemsOf(issues, found)]
   if (issues.length === 0) problems.push(...contradictions(values))
-  const configuration = configurationOf(values, {
-    production: variablesOf(sources)('NODE_ENV') === 'production',
+  const configuration = toConfiguration(values, {
+    production: readVariables(sources)('NODE_ENV') === 'production',
     // Not from the `.env` file: libuv does not read it.
-    threadPoolSize: threadPoolSizeOf(sources.env.UV_THREADPOOL_SIZE),
+    threadPoolSize: requiredThreadPoolSize(sources.env.UV_THREADPOOL_SIZE),
   })
-  const originOf = originsOf(sources)
+  const originOf = settingOrigins(sources)
   const refused = new Set(problems.map(({ name }) => name))
   const settings = SETTINGS.map((setting) => {
     const { text, from } = found[setting.name]
@@ -75,7 +82,7 @@ function problemsOf(
       .filter((issue) => issue.path?.[0].key === setting.name)
       .map(({ message }) => {
         const { from } = found[setting.name]
-        return { name: from, problem: message, example: exampleOf(setting, from) }
+        return { name: from, problem: message, example: exampleValue(setting, from) }
       }),
   )
 }

@@ -14,13 +14,13 @@ export function wholeNumber(min: number, max: number) {
 }
 
 /** One of a few words. */
-export function oneOf<const Words extends readonly string[]>(words: Words) {
+export function enumValue<const Words extends readonly string[]>(words: Words) {
   return v.picklist(words, `Must be one of ${words.join(', ')}.`)
 }
 
 /** `on` or `off`. */
 export const onOff = v.pipe(
-  oneOf(['on', 'off']),
+  enumValue(['on', 'off']),
   v.transform((word) => word === 'on'),
 )
 

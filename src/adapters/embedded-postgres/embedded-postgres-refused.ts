@@ -23,7 +23,7 @@ const REASONS: Record<string, string> = {
 }
 
 /** Turns a failed file operation into a refusal that names the data folder; anything else comes back as is. */
-export function refusalOf(error: unknown, dataDir: string): unknown {
+export function toRefusal(error: unknown, dataDir: string): unknown {
   const { code, path } = error as NodeJS.ErrnoException
   const reason = REASONS[code ?? '']
   if (reason === undefined) return error

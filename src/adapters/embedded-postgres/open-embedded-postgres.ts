@@ -3,12 +3,12 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { prepareBinaries } from './binaries.ts'
 import { type DataFolder, prepareDataFolder } from './data-folder.ts'
-import { EmbeddedPostgresRefused, refusalOf } from './embedded-postgres-refused.ts'
+import { EmbeddedPostgresRefused, toRefusal } from './embedded-postgres-refused.ts'
 import { type Host, stateFolder, thisHost } from './host.ts'
 import { findPostmaster, stopPostmaster } from './postmaster.ts'
 import { type ProcessLock, tryLock, waitForLock } from './process-lock.ts'
 import { type Reached, reachServer } from './reach-server.ts'
-import { openSession, type Session, urlOf } from './session.ts'
+import { openSession, type Session, serverUrl } from './session.ts'
 import type { ServerPlan } from './start-server.ts'
 import { type OnEvent, supervise } from './supervise.ts'
 
@@ -78,7 +78,7 @@ export async function openEmbeddedPostgres(
     }
   } catch (error) {
     await serviceLock?.release()
-    throw refusalOf(error, dataDir)
+    throw toRefusal(error, dataDir)
   }
 }
 
@@ -104,7 +104,7 @@ function openForService(
 ): Open {
   const supervision = supervise(plan, reached, onEvent)
   return {
-    url: urlOf(reached.address),
+    url: serverUrl(reached.address),
     lost: supervision.lost,
     async close() {
       const ended = supervision.end()
@@ -120,7 +120,7 @@ function openForService(
 
 function openForCommand({ folder }: ServerPlan, { address, session }: Reached): Open {
   return {
-    url: urlOf(address),
+    url: serverUrl(address),
     lost: new Promise<never>(() => {}),
     async close() {
       const lock = await waitForLock(folder.path, 'start', folder.password, 500)

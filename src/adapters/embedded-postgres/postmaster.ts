@@ -41,7 +41,7 @@ export async function killOrphans(cluster: string): Promise<void> {
 
 /** Stops the server of a cluster within about two seconds: fast, then immediately, then by force. */
 export async function stopPostmaster(cluster: string): Promise<void> {
-  for (const [name, patienceMs] of [
+  for (const [name, graceMs] of [
     ['SIGINT', 1_300],
     ['SIGQUIT', 500],
     ['SIGKILL', 200],
@@ -49,7 +49,7 @@ export async function stopPostmaster(cluster: string): Promise<void> {
     const postmaster = findPostmaster(cluster)
     if (postmaster === undefined) break
     signal(postmaster.pid, name)
-    if (await waitUntilGone(cluster, postmaster.pid, patienceMs)) break
+    if (await waitUntilGone(cluster, postmaster.pid, graceMs)) break
   }
   if (findPostmaster(cluster) === undefined) await killOrphans(cluster)
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ensureCluster } from './cluster.ts'
 import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
+import { ensureCluster } from './initdb.ts'
 import { findPostmaster, stopPostmaster } from './postmaster.ts'
 import { waitForLock } from './process-lock.ts'
 import { socketFolder } from './server-address.ts'
@@ -15,7 +15,7 @@ export interface Reached {
 }
 
 const LOCK_TIMEOUT_MS = 90_000
-const ANSWER_TIMEOUT_MS = 15_000
+const RESPONSE_TIMEOUT_MS = 15_000
 
 /**
  * Makes the cluster, starts the server, opens a session: each only where it is not so already. One process
@@ -50,7 +50,7 @@ export async function reachServer(
 /** A server may go down between being found and being asked, so the two are tried together. */
 async function ensureSession(plan: ServerPlan, only: Place | null, signal: AbortSignal) {
   const { path, cluster, password } = plan.folder
-  const deadline = performance.now() + ANSWER_TIMEOUT_MS
+  const deadline = performance.now() + RESPONSE_TIMEOUT_MS
   for (;;) {
     const { port } = await ensureServer(plan, only, signal)
     const host = port === undefined ? socketFolder(plan.host, cluster) : '127.0.0.1'

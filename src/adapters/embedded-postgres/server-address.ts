@@ -27,7 +27,7 @@ export function freePort(): Promise<number> {
  * Whether something listens on the cluster's socket: it tells also of a server behind another kernel
  * namespace, whose processes this one cannot see.
  */
-export function socketAnswers(host: Host, cluster: string): Promise<boolean> {
+export function acceptsConnections(host: Host, cluster: string): Promise<boolean> {
   const folder = socketFolder(host, cluster)
   if (folder === undefined) return Promise.resolve(false)
   const socket = connect(join(folder, SOCKET_NAME))

@@ -4,7 +4,7 @@ import type { DataFolder } from './data-folder.ts'
 export const SERVER_ENV = { LC_ALL: 'C', TZ: 'UTC' }
 
 /** Spawn options that make a child run as the server's account. */
-export function identityOf({ account }: DataFolder): { uid?: number; gid?: number } {
+export function accountIdentity({ account }: DataFolder): { uid?: number; gid?: number } {
   return account === undefined ? {} : { uid: account.uid, gid: account.gid }
 }
 

@@ -33,7 +33,7 @@ export async function openSession(address: ServerAddress): Promise<Session> {
 }
 
 /** The URL that clients connect with; it holds the password. */
-export function urlOf({ host, port, password }: ServerAddress): string {
+export function serverUrl({ host, port, password }: ServerAddress): string {
   if (!host.includes('/')) return `postgresql://latchkey:${password}@${host}:${port}/latchkey`
   return `postgresql://latchkey:${password}@localhost:${port}/latchkey?host=${encodeURIComponent(host)}`
 }

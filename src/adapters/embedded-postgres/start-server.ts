@@ -7,8 +7,8 @@ import type { DataFolder } from './data-folder.ts'
 import { AddressTaken, EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import type { Host } from './host.ts'
 import { findPostmaster, killOrphans, lastPort, type Postmaster, waitUntilGone } from './postmaster.ts'
-import { freePort, SOCKET_NAME, socketAnswers, socketFolder } from './server-address.ts'
-import { identityOf, SERVER_ENV, serverArguments } from './server-arguments.ts'
+import { acceptsConnections, freePort, SOCKET_NAME, socketFolder } from './server-address.ts'
+import { accountIdentity, SERVER_ENV, serverArguments } from './server-arguments.ts'
 
 /** What it takes to start the server of a data folder. */
 export interface ServerPlan {
@@ -53,7 +53,7 @@ export async function ensureServer(
 async function startServer(plan: ServerPlan, only: Place | null, signal: AbortSignal): Promise<void> {
   const { cluster } = plan.folder
   await killOrphans(cluster)
-  if (await socketAnswers(plan.host, cluster)) {
+  if (await acceptsConnections(plan.host, cluster)) {
     throw new EmbeddedPostgresRefused(
       `The data folder ${plan.folder.path} is in use by a server that this process cannot see, in another ` +
         'container perhaps. Stop it, or set DATA_DIR to another folder.',
@@ -94,7 +94,7 @@ async function launch(plan: ServerPlan, port: number | undefined, signal: AbortS
     stdio: ['ignore', log, log],
     // A session of its own: Ctrl-C in the terminal is for the service only.
     detached: true,
-    ...identityOf(folder),
+    ...accountIdentity(folder),
   })
   closeSync(log)
   child.unref()

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AddressTaken, EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import { findPostmaster } from './postmaster.ts'
 import { type Reached, reachServer } from './reach-server.ts'
-import { type Session, urlOf } from './session.ts'
+import { type Session, serverUrl } from './session.ts'
 import type { ServerPlan } from './start-server.ts'
 
 /** Reports what happened to the server, for logs; no field is a secret. */
@@ -36,7 +36,7 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
   // Not every opener waits for it.
   lost.catch(() => {})
 
-  async function look(): Promise<void> {
+  async function checkStatus(): Promise<void> {
     const alive = findPostmaster(plan.folder.cluster) !== undefined
     if (alive && session.isOpen()) return
     if (!existsSync(plan.folder.cluster)) throw new Error(`the folder ${plan.folder.cluster} is gone`)
@@ -46,7 +46,7 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
     const reached = await reachServer(plan, place, ended.signal)
     session = reached.session
     // A command may have started it where it could.
-    if (urlOf(reached.address) !== urlOf(address)) {
+    if (serverUrl(reached.address) !== serverUrl(address)) {
       await session.end()
       throw new AddressTaken('The server listens at another address.')
     }
@@ -61,7 +61,7 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
       await sleep(pauseMs, undefined, { signal: ended.signal }).catch(() => {})
       if (ended.signal.aborted) return
       try {
-        await look()
+        await checkStatus()
         pauseMs = LOOK_EVERY_MS
         takenSinceMs = null
       } catch (error) {

@@ -18,7 +18,7 @@ type HttpReason =
 export type FailureReason = Reason | HttpReason
 
 /** The status of each reason (RFC 9110, section 15); a reason without one does not compile. */
-export const STATUS_OF: Readonly<Record<FailureReason, number>> = {
+export const STATUS_BY_REASON: Readonly<Record<FailureReason, number>> = {
   invalid_request: 400,
   invalid_json: 400,
   missing_token: 401,
@@ -44,7 +44,7 @@ export const STATUS_OF: Readonly<Record<FailureReason, number>> = {
 
 /** Whether the table has a status for the error's reason. */
 export function hasStatus({ reason }: LatchkeyError): boolean {
-  return Object.hasOwn(STATUS_OF, reason)
+  return Object.hasOwn(STATUS_BY_REASON, reason)
 }
 
 /** A failure of the exchange itself, before or beside the use cases. */

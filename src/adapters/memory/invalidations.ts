@@ -1,5 +1,5 @@
-import type { Clock } from '../../application/ports/clock.ts'
 import type { Invalidation, Invalidations } from '../../application/ports/invalidations.ts'
+import type { Clock } from '../../lib/clock.ts'
 
 const LONGEST_TIMER_MS = 86_400_000
 
@@ -7,12 +7,12 @@ const LONGEST_TIMER_MS = 86_400_000
 export function memoryInvalidations(): Invalidations {
   const subscribers: ((invalidation: Invalidation) => void)[] = []
   return {
-    subscribe(obey) {
-      subscribers.push(obey)
+    subscribe(apply) {
+      subscribers.push(apply)
     },
     isCurrent: () => true,
-    async announce(invalidation) {
-      for (const obey of subscribers) obey(invalidation)
+    async publish(invalidation) {
+      for (const apply of subscribers) apply(invalidation)
     },
   }
 }
@@ -21,13 +21,13 @@ export function memoryInvalidations(): Invalidations {
  * Invalidations for a process that keeps nothing, beside one that keeps validations and does not hear of it: a change is
  * acknowledged when `keptMs` have passed, and nothing that was read before is used any more.
  */
-export function outlivedInvalidations(clock: Pick<Clock, 'after'>, keptMs: number): Invalidations {
+export function timedInvalidations(clock: Pick<Clock, 'after'>, lifetimeMs: number): Invalidations {
   return {
     subscribe() {},
     isCurrent: () => false,
-    async announce() {
+    async publish() {
       // Longer ones than a timer takes, too.
-      for (let leftMs = keptMs; leftMs > 0; leftMs -= LONGEST_TIMER_MS) {
+      for (let leftMs = lifetimeMs; leftMs > 0; leftMs -= LONGEST_TIMER_MS) {
         await new Promise<void>((resolve) => clock.after(Math.min(leftMs, LONGEST_TIMER_MS), resolve))
       }
     },

@@ -14,7 +14,7 @@ export interface Counted {
 }
 
 /** What is counted under a key now, and how to replace it. */
-export interface Kept {
+export interface CountedFailures {
   readonly counted: Counted
   keep(counted: Counted): void
 }
@@ -36,7 +36,7 @@ const PLACE_MS = 15_000
  * Counts under keys of one kind, the 30,000 to 60,000 that were set last. Failures are forgotten `windowMs` after their
  * `sinceMs`, and not counted where that is 0.
  */
-export function counter(windowMs: number): (of: string, nowMs: number) => Kept {
+export function counter(windowMs: number): (of: string, nowMs: number) => CountedFailures {
   // Two generations: to take single ones from the front of a map costs more the more were taken.
   let young = new Map<string, Counted>()
   let old = new Map<string, Counted>()

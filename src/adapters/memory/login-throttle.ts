@@ -1,4 +1,3 @@
-import type { Clock } from '../../application/ports/clock.ts'
 import type { LoginAttempt, LoginOutcome, LoginThrottle } from '../../application/ports/login-throttle.ts'
 import {
   type ExceededLimit,
@@ -6,6 +5,7 @@ import {
   guessPauseMs,
   type LoginLimits,
 } from '../../domain/login-limit.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { type Counted, counter, isFull } from './login-attempts.ts'
 
 /** How long to wait for an attempt that is being decided. */
@@ -33,8 +33,8 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
         return { kind: 'refused', limit: { ...limit, name, retryAfterMs } }
       }
       const isStranger = !hasLoggedIn(pair.counted, nowMs)
-      const pause = isStranger ? pauseOf(account.counted, nowMs) : null
-      if (pause !== null) return { kind: 'refused', limit: pause }
+      const wait = isStranger ? pauseOf(account.counted, nowMs) : null
+      if (wait !== null) return { kind: 'refused', limit: wait }
       if (
         isFull(pair.counted, loginLimitAccount?.failures) ||
         isFull(address.counted, loginLimitAddress?.failures) ||

@@ -17,7 +17,7 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
       })
     },
 
-    async listOf(customerId) {
+    async listByCustomer(customerId) {
       return [...tokens.values()].filter((token) => token.customerId === customerId).sort(newestFirst)
     },
 
@@ -62,7 +62,7 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
       )
     },
 
-    async revokeOf(customerId, { name, id }, atMs) {
+    async revokeByCustomer(customerId, { name, id }, atMs) {
       return revokeTokens(
         store,
         (token) =>

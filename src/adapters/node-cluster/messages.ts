@@ -9,7 +9,7 @@ export function isOrder(message: unknown): message is Order {
 }
 
 /** A worker's answer to the order of a number. */
-export function isObeyed(message: unknown): message is { readonly obeyed: number } {
+export function isApplied(message: unknown): message is { readonly applied: number } {
   return has(message, 'obeyed')
 }
 

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:cluster'
-import { isObeyed } from './messages.ts'
+import { isApplied } from './messages.ts'
 
 /** What is told to workers, until every one of them has obeyed. */
 export interface Orders {
@@ -34,7 +34,7 @@ export function ordersToWorkers(): Orders {
       })
     },
     heard(worker, message) {
-      if (isObeyed(message)) waiting.get(message.obeyed)?.(worker)
+      if (isApplied(message)) waiting.get(message.applied)?.(worker)
     },
     gone(worker) {
       for (const without of waiting.values()) without(worker)

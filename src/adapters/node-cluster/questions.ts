@@ -1,9 +1,9 @@
 import { Unavailable } from '../../domain/errors.ts'
 
 /** So long a worker is waited for. */
-const ANSWER_MS = 2000
+const RESPONSE_TIMEOUT_MS = 2000
 /** So long the primary is, which waits for its workers first and then answers without those that are silent. */
-export const PRIMARY_ANSWER_MS = 2 * ANSWER_MS
+export const PRIMARY_RESPONSE_TIMEOUT_MS = 2 * RESPONSE_TIMEOUT_MS
 
 /** Questions in both directions between two processes that send each other messages. */
 export interface Questions {
@@ -17,7 +17,7 @@ export interface Questions {
 export function questions(
   send: (message: object) => void,
   answer: (question: string) => Promise<unknown>,
-  answerMs = ANSWER_MS,
+  responseTimeoutMs = RESPONSE_TIMEOUT_MS,
 ): Questions {
   const waiting = new Map<number, (answer: unknown) => void>()
   let last = 0
@@ -29,11 +29,11 @@ export function questions(
         const timer = setTimeout(() => {
           waiting.delete(n)
           reject(new Unavailable())
-        }, answerMs)
-        waiting.set(n, (answered) => {
+        }, responseTimeoutMs)
+        waiting.set(n, (responded) => {
           clearTimeout(timer)
           waiting.delete(n)
-          resolve(answered)
+          resolve(responded)
         })
         send({ question, n })
       })
@@ -44,11 +44,11 @@ export function questions(
         const { question, n } = message
         // Whoever gets no answer stops waiting.
         answer(question).then(
-          (answered) => send({ answer: answered, n }),
+          (responded) => send({ answer: responded, n }),
           () => {},
         )
       }
-      if (isAnswer(message)) waiting.get(message.n)?.(message.answer)
+      if (isReply(message)) waiting.get(message.n)?.(message.answer)
     },
   }
 }
@@ -57,6 +57,6 @@ function isQuestion(message: unknown): message is { readonly question: string; r
   return typeof message === 'object' && message !== null && 'question' in message
 }
 
-function isAnswer(message: unknown): message is { readonly answer: unknown; readonly n: number } {
+function isReply(message: unknown): message is { readonly answer: unknown; readonly n: number } {
   return typeof message === 'object' && message !== null && 'answer' in message
 }

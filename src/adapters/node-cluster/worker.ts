@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { isOrder, isStop, type Order } from './messages.ts'
-import { PRIMARY_ANSWER_MS, questions } from './questions.ts'
+import { PRIMARY_RESPONSE_TIMEOUT_MS, questions } from './questions.ts'
 
 /** Whether this process is one of the workers. */
 export const isWorker = cluster.isWorker
@@ -11,7 +11,7 @@ export function leaveWorkers(): void {
 }
 
 /** Answers the primary's questions, and answers how to ask it what all workers together answer. */
-export function answerPrimary(
+export function respondToPrimary(
   answer: (question: string) => Promise<unknown>,
 ): (question: string) => Promise<unknown> {
   const { ask, heard } = questions(
@@ -19,7 +19,7 @@ export function answerPrimary(
       process.send?.(message, undefined, undefined, () => {})
     },
     answer,
-    PRIMARY_ANSWER_MS,
+    PRIMARY_RESPONSE_TIMEOUT_MS,
   )
   process.on('message', heard)
   return ask
@@ -30,11 +30,11 @@ export interface Orders {
   /** Resolves with the reason why this worker is to drain and end, the first one that comes. */
   readonly end: Promise<string>
   /** Obeys whatever is told, what came earlier included, in the order in which it came. */
-  obey(act: (order: object) => void): void
+  apply(act: (order: object) => void): void
 }
 
 /** Listens to the primary. A worker whose primary is gone is ended at once, by node. */
-export function ordersOfWorker(): Orders {
+export function workerOrders(): Orders {
   const early: Order[] = []
   let take = (order: Order) => void early.push(order)
   const end = new Promise<string>((resolve) => {
@@ -49,10 +49,10 @@ export function ordersOfWorker(): Orders {
   })
   return {
     end,
-    obey(act) {
+    apply(act) {
       take = ({ order, n }) => {
         act(order)
-        process.send?.({ obeyed: n })
+        process.send?.({ applied: n })
       }
       for (const order of early.splice(0)) take(order)
     },

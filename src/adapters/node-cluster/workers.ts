@@ -101,7 +101,7 @@ export async function startWorkers({
 
   function startNoMore(): void {
     isStopping = true
-    for (const pause of pauses) clearTimeout(pause)
+    for (const wait of pauses) clearTimeout(wait)
   }
 
   /** Whoever asks while the same is being asked gets that answer. */
@@ -185,8 +185,8 @@ export async function startWorkers({
   function replace(ended: string): void {
     onEvent({ kind: 'ended', detail: ended })
     const pauseMs = failures === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** failures)
-    const pause = setTimeout(() => {
-      pauses.delete(pause)
+    const wait = setTimeout(() => {
+      pauses.delete(wait)
       start(
         (pid) => onEvent({ kind: 'started', detail: `Process ${pid} serves in its place.` }),
         ({ message }) => {
@@ -195,7 +195,7 @@ export async function startWorkers({
         },
       )
     }, pauseMs)
-    pauses.add(pause)
+    pauses.add(wait)
   }
 
   function kill(): void {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Ids } from '../../application/ports/clock.ts'
+import type { Ids } from '../../application/ports/ids.ts'
 
 /** Random UUIDs (RFC 9562, version 4). */
 export const randomIds: Ids = { next: () => randomUUID() }

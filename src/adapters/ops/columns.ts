@@ -1,17 +1,17 @@
 import { type Column, type Labels, level, quantile, rate } from './reading.ts'
 
 const REQUESTS = 'http_server_request_duration_seconds'
-const ANSWERED = `${REQUESTS}_count`
+const RESPONSES = `${REQUESTS}_count`
 const LOGINS = 'latchkey_logins_total'
 const VALIDATIONS = 'latchkey_token_validations_total'
 const CONNECTIONS = 'db_client_connections'
 
 /** Every number of a sample: rates a second, durations in seconds, all else as it is counted. */
 export const COLUMNS = {
-  requests_succeeded: rate(ANSWERED, answered(/^[123]/)),
-  requests_refused: rate(ANSWERED, answered(/^4/)),
+  requests_succeeded: rate(RESPONSES, responded(/^[123]/)),
+  requests_refused: rate(RESPONSES, responded(/^4/)),
   // Whom nobody answered has no status.
-  requests_failed: rate(ANSWERED, answered(/^(5|$)/)),
+  requests_failed: rate(RESPONSES, responded(/^(5|$)/)),
   requests_active: level('http_server_active_requests'),
   duration_p50: quantile(0.5, REQUESTS, isOther),
   duration_p99: quantile(0.99, REQUESTS, isOther),
@@ -42,7 +42,7 @@ function has(label: string, value: string) {
   return (labels: Labels) => labels[label] === value
 }
 
-function answered(status: RegExp) {
+function responded(status: RegExp) {
   return (labels: Labels) => !isOwn(labels) && status.test(String(labels.http_response_status_code))
 }
 

@@ -17,7 +17,7 @@ export type Labels = Readonly<Record<string, string | number>>
 export type Reading = ReadonlyMap<string, readonly Value[]>
 
 /** The values of the families by their own names, those of a histogram apart. */
-export function readingOf(families: readonly Family[]): Reading {
+export function readMetrics(families: readonly Family[]): Reading {
   const reading = new Map<string, Value[]>()
   for (const { name: familyName, values } of families) {
     for (const { metricName: name = familyName, labels, value } of values) {

@@ -1,6 +1,6 @@
-import type { Clock } from '../../application/ports/clock.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { COLUMNS, type ColumnName } from './columns.ts'
-import { type Family, type Reading, readingOf } from './reading.ts'
+import { type Family, type Reading, readMetrics } from './reading.ts'
 
 /** How often a sample is taken, in milliseconds, and how many are kept. */
 export interface SamplingTimes {
@@ -28,7 +28,7 @@ const WIDTH = 1 + NAMES.length
 const DIGITS = 4
 
 /** An empty ring, of a size that it never exceeds. */
-export function makeSamples({
+export function createSamples({
   collect,
   clock,
   keep,
@@ -43,7 +43,7 @@ export function makeSamples({
 
   return {
     async take() {
-      const reading = readingOf(await collect())
+      const reading = readMetrics(await collect())
       const now = { reading, atMs: clock.monotonicMs() }
       if (before !== null && now.atMs > before.atMs)
         keepRow(now.reading, before.reading, now.atMs - before.atMs)

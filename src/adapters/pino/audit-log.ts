@@ -1,7 +1,7 @@
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
 import { AUDIT_EVENTS, type AuditEventName } from '../../application/audit-events.ts'
 import type { AuditLog } from '../../application/ports/audit-log.ts'
-import { fileLines, lastingLines } from './lasting-lines.ts'
+import { durableLines, fileLines } from './durable-lines.ts'
 import { escaped, readable } from './log.ts'
 
 /** An audit log with what it holds open. */
@@ -46,10 +46,10 @@ export function openAuditLog({
 
 /** What the event may tell, whatever it was given. */
 function allowed(event: AuditEventName, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const names = ['request_id', 'address', ...AUDIT_EVENTS[event].tells, 'reason']
+  const names = ['request_id', 'address', ...AUDIT_EVENTS[event].recordedFields, 'reason']
   return Object.fromEntries(names.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])))
 }
 
 function standardOutput(): DestinationStream {
-  return process.stdout.isTTY ? readable() : lastingLines(process.stdout.fd)
+  return process.stdout.isTTY ? readable() : durableLines(process.stdout.fd)
 }

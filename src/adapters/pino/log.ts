@@ -1,7 +1,7 @@
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
 import pretty from 'pino-pretty'
 import type { Log } from '../../application/ports/log.ts'
-import { lastingLines } from './lasting-lines.ts'
+import { durableLines } from './durable-lines.ts'
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
@@ -59,7 +59,7 @@ function standardOutput(): DestinationStream {
  * Where their reader hangs they are dropped, and counted in the next one that it takes: nobody waits for a log.
  */
 function tolerantLines(fd: number): DestinationStream {
-  const lines = lastingLines(fd)
+  const lines = durableLines(fd)
   let lost = 0
   return {
     write(line) {

@@ -1,5 +1,5 @@
-import type { DatabasePool } from './pool.ts'
-import { dateOf } from './rows.ts'
+import type { DatabasePool } from './connection/pool.ts'
+import { toDate } from './rows.ts'
 
 /** Longer than anybody waits for an answer: of many tokens the count takes its time, and holds one connection. */
 const COUNT_MS = 5000
@@ -20,7 +20,7 @@ export function countActiveTokens(pool: DatabasePool, atMs: number): Promise<num
   return pool.run(COUNT_MS, (session) =>
     session.transaction(async () => {
       await session.query(PATIENT, [])
-      const { rows } = await session.query(COUNT_ACTIVE, [dateOf(atMs)])
+      const { rows } = await session.query(COUNT_ACTIVE, [toDate(atMs)])
       return Number(rows[0]?.active)
     }),
   )

@@ -1,7 +1,7 @@
 import type { Customers } from '../../application/ports/customers.ts'
-import type { DatabasePool } from './pool.ts'
-import { CUSTOMER_COLUMNS, credentialsOf, customerOf, dateOf } from './rows.ts'
-import type { Session, Statement } from './session.ts'
+import type { DatabasePool } from './connection/pool.ts'
+import type { Session, Statement } from './connection/session.ts'
+import { CUSTOMER_COLUMNS, toCredentials, toCustomer, toDate } from './rows.ts'
 
 const FIND_BY_EMAIL = {
   name: 'find_customer_by_email',
@@ -70,52 +70,52 @@ const REVOKE_ALL = {
 /** Customers in the table `customers`. */
 export function postgresCustomers(pool: DatabasePool): Customers {
   return {
-    findByEmail: (email, waitMs) =>
-      pool.run(waitMs, async (session) => {
+    findByEmail: (email, timeoutMs) =>
+      pool.run(timeoutMs, async (session) => {
         const { rows } = await session.query(FIND_BY_EMAIL, [email])
-        return rows[0] === undefined ? null : credentialsOf(rows[0])
+        return rows[0] === undefined ? null : toCredentials(rows[0])
       }),
 
-    add: ({ customer: { id, email, name, createdAtMs, disabledAtMs }, passwordHash }, waitMs) =>
-      changesOne(ADD, [id, email, name, passwordHash, dateOf(createdAtMs), dateOf(disabledAtMs)], waitMs),
+    add: ({ customer: { id, email, name, createdAtMs, disabledAtMs }, passwordHash }, timeoutMs) =>
+      changesOne(ADD, [id, email, name, passwordHash, toDate(createdAtMs), toDate(disabledAtMs)], timeoutMs),
 
-    addMany: (credentials, waitMs) =>
-      pool.run(waitMs, async (session) => {
+    addMany: (credentials, timeoutMs) =>
+      pool.run(timeoutMs, async (session) => {
         const customers = credentials.map(({ customer }) => customer)
         const { rows } = await session.query(ADD_MANY, [
           customers.map(({ id }) => id),
           customers.map(({ email }) => email),
           customers.map(({ name }) => name),
           credentials.map(({ passwordHash }) => passwordHash),
-          customers.map(({ createdAtMs }) => dateOf(createdAtMs)),
-          customers.map(({ disabledAtMs }) => dateOf(disabledAtMs)),
+          customers.map(({ createdAtMs }) => toDate(createdAtMs)),
+          customers.map(({ disabledAtMs }) => toDate(disabledAtMs)),
         ])
         const stored = new Set(rows.map(({ id }) => id))
         return customers.map(({ id }) => stored.has(id))
       }),
 
-    list: ({ afterEmail, limit }, waitMs) =>
-      pool.run(waitMs, async (session) => {
+    list: ({ afterEmail, limit }, timeoutMs) =>
+      pool.run(timeoutMs, async (session) => {
         // No e-mail is empty: a condition on null would be no index range under a generic plan.
         const { rows } = await session.query(LIST, [afterEmail ?? '', limit])
-        return rows.map(customerOf)
+        return rows.map(toCustomer)
       }),
 
-    setPasswordHash: (id, passwordHash, atMs, waitMs) =>
-      pool.run(waitMs, (session) => ending(session, SET_PASSWORD_HASH, id, passwordHash, atMs)),
+    setPasswordHash: (id, passwordHash, atMs, timeoutMs) =>
+      pool.run(timeoutMs, (session) => ending(session, SET_PASSWORD_HASH, id, passwordHash, atMs)),
 
-    rehash: (id, from, to, waitMs) => changesOne(REHASH, [id, from, to], waitMs),
+    rehash: (id, from, to, timeoutMs) => changesOne(REHASH, [id, from, to], timeoutMs),
 
-    disable: (id, atMs, waitMs) =>
-      pool.run(waitMs, (session) => ending(session, DISABLE, id, dateOf(atMs), atMs)),
+    disable: (id, atMs, timeoutMs) =>
+      pool.run(timeoutMs, (session) => ending(session, DISABLE, id, toDate(atMs), atMs)),
 
-    enable: (id, waitMs) => changesOne(ENABLE, [id], waitMs),
+    enable: (id, timeoutMs) => changesOne(ENABLE, [id], timeoutMs),
 
-    delete: (id, waitMs) => changesOne(DELETE, [id], waitMs),
+    delete: (id, timeoutMs) => changesOne(DELETE, [id], timeoutMs),
   }
 
-  function changesOne(statement: Statement, values: readonly unknown[], waitMs: number): Promise<boolean> {
-    return pool.run(waitMs, async (session) => (await session.query(statement, values)).count === 1)
+  function changesOne(statement: Statement, values: readonly unknown[], timeoutMs: number): Promise<boolean> {
+    return pool.run(timeoutMs, async (session) => (await session.query(statement, values)).count === 1)
   }
 }
 
@@ -130,6 +130,6 @@ async function ending(
 ): Promise<number | null> {
   return session.transaction(async () => {
     const { count } = await session.query(change, [id, value])
-    return count === 0 ? null : (await session.query(REVOKE_ALL, [id, dateOf(atMs)])).count
+    return count === 0 ? null : (await session.query(REVOKE_ALL, [id, toDate(atMs)])).count
   })
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { LoginAdmission, LoginAttempt, LoginThrottle } from '../../application/ports/login-throttle.ts'
 import { guessesAllowed, type LoginLimit, type LoginLimits } from '../../domain/login-limit.ts'
-import type { DatabasePool } from './pool.ts'
-import type { Row } from './session.ts'
+import type { DatabasePool } from './connection/pool.ts'
+import type { Row } from './connection/session.ts'
 
 const TAKE = {
   name: 'take_login_place',
@@ -34,8 +34,8 @@ export function postgresLoginThrottle(pool: DatabasePool, limits: LoginLimits): 
   const guesses = guessesAllowed(limits)
 
   return {
-    take: (attempt, waitMs) =>
-      pool.run(waitMs, async (session) => {
+    take: (attempt, timeoutMs) =>
+      pool.run(timeoutMs, async (session) => {
         const { rows } = await session.query(TAKE, [
           ...keysOf(attempt),
           ...of(account),
@@ -45,8 +45,8 @@ export function postgresLoginThrottle(pool: DatabasePool, limits: LoginLimits): 
         return admissionOf(rows[0] as Row, attempt)
       }),
 
-    settle: (place, outcome, waitMs) =>
-      pool.run(waitMs, async (session) => {
+    settle: (place, outcome, timeoutMs) =>
+      pool.run(timeoutMs, async (session) => {
         const windows = [account?.windowMs ?? null, address?.windowMs ?? null]
         await session.query(SETTLE, [...keysOf(place), place.takenAtMs, outcome, ...windows])
       }),
@@ -65,8 +65,8 @@ export function postgresLoginThrottle(pool: DatabasePool, limits: LoginLimits): 
 }
 
 /** Deletes at most so many rows that say nothing any more; answers how many. */
-export function pruneLoginAttempts(pool: DatabasePool, limit: number, waitMs: number): Promise<number> {
-  return pool.run(waitMs, async (session) => (await session.query(PRUNE, [limit])).count)
+export function pruneLoginAttempts(pool: DatabasePool, limit: number, timeoutMs: number): Promise<number> {
+  return pool.run(timeoutMs, async (session) => (await session.query(PRUNE, [limit])).count)
 }
 
 /** Of account and address, of the address, of the account; e-mails of nobody's must not be stored. */

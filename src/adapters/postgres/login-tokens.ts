@@ -1,19 +1,19 @@
 import type { LoginTokens } from '../../application/ports/login-tokens.ts'
 import type { LoginToken, OwnedToken } from '../../domain/login-token.ts'
-import { gathered } from './gathered.ts'
-import type { DatabasePool } from './pool.ts'
+import { batchedLookup } from './batched-lookup.ts'
+import type { DatabasePool } from './connection/pool.ts'
+import type { Row } from './connection/session.ts'
 import { revokeIssuedBefore } from './revoke-issued-before.ts'
 import {
-  bytesOf,
   CUSTOMER_COLUMNS,
-  customerOf,
-  dateOf,
   LISTED_TOKEN_COLUMNS,
   LOGIN_TOKEN_COLUMNS,
-  loginTokenOf,
+  toBytes,
+  toCustomer,
+  toDate,
+  toLoginToken,
 } from './rows.ts'
-import type { Row } from './session.ts'
-import { listTokens, prune, revokeOf, touch } from './upkeep.ts'
+import { listTokens, prune, revokeByCustomer, touch } from './token-maintenance.ts'
 
 /** So many that the server's work on one statement overlaps with this process's on the next. */
 const MOST_DIGESTS = 32
@@ -27,7 +27,7 @@ const FIND_BY_DIGESTS = {
       join customers on customers.id = login_tokens.customer_id`,
 }
 
-const LIST_OF = {
+const LIST_BY_CUSTOMER = {
   name: 'list_tokens_of_customer',
   text: `
     select ${LISTED_TOKEN_COLUMNS} from login_tokens
@@ -75,24 +75,24 @@ const REVOKE = {
 /** Tokens in the table `login_tokens`. */
 export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
   return {
-    findByDigest: gathered(
-      (digests, waitMs) =>
-        pool.run(waitMs, async (session) => {
-          const { rows } = await session.query(FIND_BY_DIGESTS, [digests.map(bytesOf)])
+    findByDigest: batchedLookup(
+      (digests, timeoutMs) =>
+        pool.run(timeoutMs, async (session) => {
+          const { rows } = await session.query(FIND_BY_DIGESTS, [digests.map(toBytes)])
           return new Map(rows.map((row) => [digests[(row.n as number) - 1] ?? '', () => ownedTokenOf(row)]))
         }),
       MOST_DIGESTS,
     ),
 
-    listOf: (customerId, waitMs) =>
-      pool.run(waitMs, async (session) => {
-        const { rows } = await session.query(LIST_OF, [customerId])
-        return rows.map(loginTokenOf)
+    listByCustomer: (customerId, timeoutMs) =>
+      pool.run(timeoutMs, async (session) => {
+        const { rows } = await session.query(LIST_BY_CUSTOMER, [customerId])
+        return rows.map(toLoginToken)
       }),
 
     // Two statements: the second sees what the lock waited for. One statement, or no lock, loses logins.
-    replace: ({ token, digest, verifiedHash }, waitMs) =>
-      pool.run(waitMs, (session) =>
+    replace: ({ token, digest, verifiedHash }, timeoutMs) =>
+      pool.run(timeoutMs, (session) =>
         session.transaction(async () => {
           const [owner] = (await session.query(LOCK_CUSTOMER, [token.customerId])).rows
           if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
@@ -101,28 +101,28 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
         }),
       ),
 
-    add: (token, digest, waitMs) =>
-      pool.run(waitMs, async (session) => (await session.query(ADD, valuesOf(token, digest))).count === 1),
+    add: (token, digest, timeoutMs) =>
+      pool.run(timeoutMs, async (session) => (await session.query(ADD, valuesOf(token, digest))).count === 1),
 
-    revoke: ({ id }, atMs, waitMs) =>
-      pool.run(waitMs, async (session) => (await session.query(REVOKE, [id, dateOf(atMs)])).count === 1),
+    revoke: ({ id }, atMs, timeoutMs) =>
+      pool.run(timeoutMs, async (session) => (await session.query(REVOKE, [id, toDate(atMs)])).count === 1),
 
-    list: (page, waitMs) => pool.run(waitMs, (session) => listTokens(session, page)),
+    list: (page, timeoutMs) => pool.run(timeoutMs, (session) => listTokens(session, page)),
 
-    revokeOf: (customerId, chosen, atMs, waitMs) =>
-      pool.run(waitMs, (session) => revokeOf(session, customerId, chosen, atMs)),
+    revokeByCustomer: (customerId, chosen, atMs, timeoutMs) =>
+      pool.run(timeoutMs, (session) => revokeByCustomer(session, customerId, chosen, atMs)),
 
     revokeIssuedBefore: (beforeMs, atMs, steps) => revokeIssuedBefore(pool, beforeMs, atMs, steps),
 
-    touch: (uses, waitMs) => pool.run(waitMs, (session) => touch(session, uses)),
+    touch: (uses, timeoutMs) => pool.run(timeoutMs, (session) => touch(session, uses)),
 
-    prune: (endedBeforeMs, limit, waitMs) =>
-      pool.run(waitMs, (session) => prune(session, endedBeforeMs, limit)),
+    prune: (endedBeforeMs, limit, timeoutMs) =>
+      pool.run(timeoutMs, (session) => prune(session, endedBeforeMs, limit)),
   }
 }
 
 function ownedTokenOf(row: Row): OwnedToken {
-  return Object.freeze({ token: loginTokenOf(row), customer: customerOf(row) })
+  return Object.freeze({ token: toLoginToken(row), customer: toCustomer(row) })
 }
 
 function valuesOf(token: LoginToken, digest: string): readonly unknown[] {
@@ -131,10 +131,10 @@ function valuesOf(token: LoginToken, digest: string): readonly unknown[] {
     id,
     customerId,
     name,
-    bytesOf(digest),
+    toBytes(digest),
     abilities,
-    dateOf(createdAtMs),
-    dateOf(expiresAtMs),
-    dateOf(revokedAtMs),
+    toDate(createdAtMs),
+    toDate(expiresAtMs),
+    toDate(revokedAtMs),
   ]
 }

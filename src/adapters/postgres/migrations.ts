@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
-import { DatabaseRefused } from './database-refused.ts'
-import { withDirectClient } from './direct-client.ts'
-import { isTransactionPooler } from './transaction-pooler.ts'
+import { DatabaseRefused } from './connection/database-refused.ts'
+import { withDirectClient } from './connection/direct-client.ts'
+import { isTransactionPooler } from './connection/transaction-pooler.ts'
 
 /** Migrations in plain SQL that belong together: a program may have some of its own beside those of Latchkey. */
 export interface MigrationSet {

@@ -1,9 +1,9 @@
-import type { Steps } from '../../application/ports/login-tokens.ts'
+import type { StepOptions } from '../../application/ports/login-tokens.ts'
 import { Unavailable } from '../../domain/errors.ts'
-import { CHANNEL } from './announcing/notices.ts'
-import type { DatabasePool } from './pool.ts'
-import { dateOf } from './rows.ts'
-import type { Statement } from './session.ts'
+import type { DatabasePool } from './connection/pool.ts'
+import type { Statement } from './connection/session.ts'
+import { CHANNEL } from './revocation/notifications.ts'
+import { toDate } from './rows.ts'
 
 const MAX_ROWS = 1000
 const MIN_ROWS = 60
@@ -42,12 +42,12 @@ export async function revokeIssuedBefore(
   pool: DatabasePool,
   beforeMs: number,
   atMs: number,
-  { waitMs, onStep, signal }: Steps,
+  { timeoutMs, onStep, signal }: StepOptions,
 ): Promise<number> {
   let limit = MAX_ROWS
   let revoked = 0
   for (let firstId: unknown = FIRST_ID; firstId !== null; ) {
-    const values = [dateOf(beforeMs), dateOf(atMs), firstId]
+    const values = [toDate(beforeMs), toDate(atMs), firstId]
     const row = await retried(
       () => query(revokeStep(limit), values),
       () => {
@@ -63,7 +63,7 @@ export async function revokeIssuedBefore(
 
   async function query(statement: Statement, values: readonly unknown[]) {
     if (signal?.aborted) throw signal.reason
-    return (await pool.run(waitMs, (session) => session.query(statement, values))).rows[0]
+    return (await pool.run(timeoutMs, (session) => session.query(statement, values))).rows[0]
   }
 }
 

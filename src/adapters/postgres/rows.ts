@@ -1,7 +1,7 @@
 import type { CustomerCredentials } from '../../application/ports/customers.ts'
 import type { Customer } from '../../domain/customer.ts'
 import { LOGIN_TOKEN_ABILITIES, LOGIN_TOKEN_NAME, type LoginToken } from '../../domain/login-token.ts'
-import type { Row } from './session.ts'
+import type { Row } from './connection/session.ts'
 
 /** The columns that `customerOf` reads, of a table or alias `customers`. */
 export const CUSTOMER_COLUMNS = `
@@ -23,7 +23,7 @@ function epochMs(column: string): string {
 }
 
 /** A customer from a row with the customer's columns. */
-export function customerOf(row: Row): Customer {
+export function toCustomer(row: Row): Customer {
   return Object.freeze({
     id: row.customer_id as string,
     email: row.email as string,
@@ -34,12 +34,12 @@ export function customerOf(row: Row): Customer {
 }
 
 /** A customer with the password hash, from a row with both. */
-export function credentialsOf(row: Row): CustomerCredentials {
-  return Object.freeze({ customer: customerOf(row), passwordHash: row.password_hash as string | null })
+export function toCredentials(row: Row): CustomerCredentials {
+  return Object.freeze({ customer: toCustomer(row), passwordHash: row.password_hash as string | null })
 }
 
 /** A token from a row with the token's columns. */
-export function loginTokenOf(row: Row): LoginToken {
+export function toLoginToken(row: Row): LoginToken {
   return Object.freeze({
     id: row.token_id as string,
     customerId: row.customer_id as string,
@@ -53,14 +53,14 @@ export function loginTokenOf(row: Row): LoginToken {
 }
 
 /** The time as the driver takes it. */
-export function dateOf(atMs: number): Date
-export function dateOf(atMs: number | null): Date | null
-export function dateOf(atMs: number | null): Date | null {
+export function toDate(atMs: number): Date
+export function toDate(atMs: number | null): Date | null
+export function toDate(atMs: number | null): Date | null {
   return atMs === null ? null : new Date(atMs)
 }
 
 /** The digest as the driver takes it: 32 bytes. */
-export function bytesOf(digest: string): Buffer {
+export function toBytes(digest: string): Buffer {
   return Buffer.from(digest, 'hex')
 }
 

@@ -1,5 +1,5 @@
 import { METRICS, REQUEST_BOUNDS } from './definitions.ts'
-import type { MetricFamily, MetricValue } from './families.ts'
+import type { MetricFamily, MetricValue } from './metric-families.ts'
 
 /** What is told of an exchange that is over. */
 export interface EndedExchange {

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { type Definition, LAG_BOUNDS, type LoginResult, METRICS, type MetricName } from './definitions.ts'
-import { type CollectMetrics, familiesOf } from './families.ts'
+import { type CollectMetrics, metricFamilies } from './metric-families.ts'
 import { processMetrics } from './process-metrics.ts'
 import { type RequestDurations, requestDurations } from './request-durations.ts'
 
@@ -104,8 +104,8 @@ export function serviceMetrics(): ServiceMetrics {
     },
     collect: async () => [
       requests.family(),
-      ...(await familiesOf(registry)),
-      ...(await familiesOf(ofProcess)),
+      ...(await metricFamilies(registry)),
+      ...(await metricFamilies(ofProcess)),
     ],
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../application/ports/clock.ts'
+import type { Clock } from '../../lib/clock.ts'
 
 /** The clocks of the machine. */
 export const systemClock: Clock = {

@@ -1,12 +1,12 @@
 /** Tells operators of answers: of those that refuse, or of all. Called for each, it neither throws nor waits. */
 export interface AccessLog {
   /** Whether it asks for the successes, too. */
-  readonly everyAnswer: boolean
-  answered(answer: Answered, status: number): void
+  readonly everyResponse: boolean
+  responded(answer: RespondedRequest, status: number): void
 }
 
 /** What may be told of an answer. */
-export interface Answered {
+export interface RespondedRequest {
   readonly requestId: string
   /** Of W3C Trace Context; null where the request is part of no trace. */
   readonly traceId: string | null

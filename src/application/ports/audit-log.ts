@@ -1,4 +1,4 @@
-import type { AuditEventName, AuditReason, ToldBy } from '../audit-events.ts'
+import type { AuditEventName, AuditReason, RecordedField } from '../audit-events.ts'
 
 /** What happened to accounts and tokens, for those who look into it later. */
 export interface AuditLog {
@@ -13,7 +13,7 @@ export interface AuditLog {
 export type AuditFields<Name extends AuditEventName> = {
   readonly request_id?: string
   readonly address?: string
-} & { readonly [Field in ToldBy<Name>]?: Telling[Field] } & ([AuditReason<Name>] extends [never]
+} & { readonly [Field in RecordedField<Name>]?: Telling[Field] } & ([AuditReason<Name>] extends [never]
     ? unknown
     : { readonly reason: AuditReason<Name> })
 

@@ -8,27 +8,27 @@ export interface CustomerCredentials {
 
 export interface Customers {
   /** By e-mail in any ASCII case, or null. */
-  findByEmail(email: string, waitMs: number): Promise<CustomerCredentials | null>
+  findByEmail(email: string, timeoutMs: number): Promise<CustomerCredentials | null>
   /** Stores a new customer; false when the e-mail, in any ASCII case, is taken. */
-  add(credentials: CustomerCredentials, waitMs: number): Promise<boolean>
+  add(credentials: CustomerCredentials, timeoutMs: number): Promise<boolean>
   /**
    * Stores new customers, all that can be stored or, when it throws, none; answers for each in order whether it was:
    * false when the e-mail, in any ASCII case, is taken, by an earlier one of them too.
    */
-  addMany(credentials: readonly CustomerCredentials[], waitMs: number): Promise<readonly boolean[]>
+  addMany(credentials: readonly CustomerCredentials[], timeoutMs: number): Promise<readonly boolean[]>
   /** One page in the order of the folded e-mails, starting behind `afterEmail`. */
   list(
     page: { readonly afterEmail: string | null; readonly limit: number },
-    waitMs: number,
+    timeoutMs: number,
   ): Promise<readonly Customer[]>
   /** Sets the hash and revokes the customer's tokens, both or neither; answers how many, or null when unknown. */
-  setPasswordHash(id: string, passwordHash: string, atMs: number, waitMs: number): Promise<number | null>
+  setPasswordHash(id: string, passwordHash: string, atMs: number, timeoutMs: number): Promise<number | null>
   /** Replaces a hash by another of the same password, and revokes nothing; false when the customer no longer has `from`. */
-  rehash(id: string, from: string, to: string, waitMs: number): Promise<boolean>
+  rehash(id: string, from: string, to: string, timeoutMs: number): Promise<boolean>
   /** Disables and revokes the customer's tokens, both or neither; answers how many, or null when unknown. */
-  disable(id: string, atMs: number, waitMs: number): Promise<number | null>
+  disable(id: string, atMs: number, timeoutMs: number): Promise<number | null>
   /** Lets a disabled customer log in again; false when unknown. */
-  enable(id: string, waitMs: number): Promise<boolean>
+  enable(id: string, timeoutMs: number): Promise<boolean>
   /** Removes the customer with all tokens; false when unknown. */
-  delete(id: string, waitMs: number): Promise<boolean>
+  delete(id: string, timeoutMs: number): Promise<boolean>
 }

@@ -8,12 +8,12 @@ export type Invalidation =
 
 export interface Invalidations {
   /** Calls `obey` for every invalidation, its own process's included, in the order of the changes. */
-  subscribe(obey: (invalidation: Invalidation) => void): void
+  subscribe(apply: (invalidation: Invalidation) => void): void
   /**
    * Whether what was kept may be used now: every change that was acknowledged, and any other that is older than a
    * second, has been obeyed here. Asked again for each use.
    */
   isCurrent(): boolean
   /** Tells of a change that is committed, or may be: obeyed here before it returns; resolves when every instance obeys. */
-  announce(invalidation: Invalidation): Promise<void>
+  publish(invalidation: Invalidation): Promise<void>
 }

@@ -12,20 +12,20 @@ export interface LoginAttempt {
  * before its password is looked at, so that guesses in parallel are counted like guesses one after the other.
  */
 export interface LoginThrottle {
-  take(attempt: LoginAttempt, waitMs: number): Promise<LoginAdmission>
+  take(attempt: LoginAttempt, timeoutMs: number): Promise<LoginAdmission>
   /** Gives the place back, with what became of the attempt; a place that nobody gives back is given up after 15 seconds. */
-  settle(place: LoginPlace, outcome: LoginOutcome, waitMs: number): Promise<void>
+  settle(place: LoginSlot, outcome: LoginOutcome, timeoutMs: number): Promise<void>
 }
 
 export type LoginAdmission =
-  | { readonly kind: 'taken'; readonly place: LoginPlace }
+  | { readonly kind: 'taken'; readonly place: LoginSlot }
   /** Attempts that are not decided yet hold the places that are left: to be tried again in `forMs`. */
   | { readonly kind: 'wait'; readonly forMs: number }
   /** Failures have used up the places, or the account is being guessed and takes one attempt at a time, with pauses. */
   | { readonly kind: 'refused'; readonly limit: ExceededLimit }
 
 /** A place that was taken: the attempt, and when, by the throttle's own clock. */
-export interface LoginPlace extends LoginAttempt {
+export interface LoginSlot extends LoginAttempt {
   readonly takenAtMs: number
 }
 

@@ -1,51 +1,54 @@
 import type { Digest, LoginToken, OwnedToken } from '../../domain/login-token.ts'
-import type { Cancellation } from '../requester.ts'
-import type { Soon } from '../soon.ts'
+import type { Cancellation } from '../../lib/cancellation.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 
 export interface LoginTokens {
   /** The token with this digest and its owner, whatever its state, or null. */
-  findByDigest(digest: Digest, waitMs: number): Soon<OwnedToken | null>
+  findByDigest(digest: Digest, timeoutMs: number): MaybePromise<OwnedToken | null>
   /** The tokens of one customer, newest first. */
-  listOf(customerId: string, waitMs: number): Promise<readonly LoginToken[]>
+  listByCustomer(customerId: string, timeoutMs: number): Promise<readonly LoginToken[]>
   /** One page of all tokens, in the order of their owners' folded e-mails, of each owner newest first. */
-  list(page: { readonly after: PageEnd | null; readonly limit: number }, waitMs: number): Promise<TokenPage>
+  list(
+    page: { readonly after: PageEnd | null; readonly limit: number },
+    timeoutMs: number,
+  ): Promise<TokenPage>
   /**
    * Stores a login token and revokes the customer's earlier one, both or neither; of any number of parallel calls
    * for one customer all succeed and one token stays active. Answers how many it revoked; null, and changes nothing,
    * when the customer is gone or disabled or no longer has the `verifiedHash`.
    */
-  replace(login: NewLogin, waitMs: number): Promise<number | null>
+  replace(login: NewLogin, timeoutMs: number): Promise<number | null>
   /** Stores a token beside the customer's others; false when the customer is gone or disabled. */
-  add(token: LoginToken, digest: Digest, waitMs: number): Promise<boolean>
+  add(token: LoginToken, digest: Digest, timeoutMs: number): Promise<boolean>
   /** Revokes one token; false when it was not active any more. */
   revoke(
     token: { readonly id: string; readonly digest: Digest },
     atMs: number,
-    waitMs: number,
+    timeoutMs: number,
   ): Promise<boolean>
   /** Revokes those of a customer's tokens that are chosen; answers how many. */
-  revokeOf(customerId: string, chosen: TokenChoice, atMs: number, waitMs: number): Promise<number>
+  revokeByCustomer(customerId: string, chosen: TokenChoice, atMs: number, timeoutMs: number): Promise<number>
   /**
    * Revokes every customer's tokens that were created before a moment; returns their number. It proceeds in steps: what
    * the steps before a failure or a cancellation revoked stays revoked.
    */
-  revokeIssuedBefore(beforeMs: number, atMs: number, steps: Steps): Promise<number>
+  revokeIssuedBefore(beforeMs: number, atMs: number, steps: StepOptions): Promise<number>
   /**
    * Writes when tokens were last used, and never an earlier time over a later one. It waits for nobody who holds a
    * token's row: answers the ids whose rows were held, to be written another time.
    */
-  touch(uses: readonly TokenUse[], waitMs: number): Promise<readonly string[]>
+  touch(uses: readonly TokenUse[], timeoutMs: number): Promise<readonly string[]>
   /**
    * Removes at most `limit` tokens that were revoked or expired before a moment, and that nobody holds; answers how
    * many, or null, having removed none, while another one prunes.
    */
-  prune(endedBeforeMs: number, limit: number, waitMs: number): Promise<number | null>
+  prune(endedBeforeMs: number, limit: number, timeoutMs: number): Promise<number | null>
 }
 
 /** How a change of many rows proceeds in steps, each of them committed by itself. */
-export interface Steps {
+export interface StepOptions {
   /** The deadline of each step, in milliseconds. */
-  readonly waitMs: number
+  readonly timeoutMs: number
   /** Receives the number of rows that a step changed, once it has committed. */
   readonly onStep?: (changed: number) => void
   /** Once it aborts, no further step begins, and the call rejects with its reason. */

@@ -1,4 +1,4 @@
-import type { Cancellation } from '../requester.ts'
+import type { Cancellation } from '../../lib/cancellation.ts'
 
 export interface PasswordHasher {
   /** A whole hash of the password, at the configured cost; waits its turn however long that takes. */
@@ -10,11 +10,11 @@ export interface PasswordHasher {
    * need longer than anybody should wait. What has not begun when the signal aborts is not done: it rejects with the
    * signal's reason.
    */
-  queue(signal: Cancellation): HashingPlace
+  queue(signal: Cancellation): HashingSlot
 }
 
 /** A place in the queue; kept until it is left, so that work which follows is not refused half-way. */
-export interface HashingPlace {
+export interface HashingSlot {
   /**
    * Whether the hash is of this password. A null or damaged hash answers false, and every answer takes as long as
    * the configured cost does, so that time does not tell which accounts exist.

@@ -1,6 +1,7 @@
+import type { Clock } from '../../lib/clock.ts'
 import type { AuditLog } from './audit-log.ts'
-import type { Clock, Ids } from './clock.ts'
 import type { Customers } from './customers.ts'
+import type { Ids } from './ids.ts'
 import type { Invalidations } from './invalidations.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import type { LoginTokens } from './login-tokens.ts'

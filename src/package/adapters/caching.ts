@@ -1,1 +1,1 @@
-export { type CachedToken, cachedLoginTokens } from '../../adapters/caching/login-tokens.ts'
+export { type CachedToken, cachedLoginTokens } from '../../application/login-tokens/cached.ts'

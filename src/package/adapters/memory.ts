@@ -1,5 +1,5 @@
 export { memoryCustomers } from '../../adapters/memory/customers.ts'
-export { memoryInvalidations, outlivedInvalidations } from '../../adapters/memory/invalidations.ts'
+export { memoryInvalidations, timedInvalidations } from '../../adapters/memory/invalidations.ts'
 export { memoryLoginThrottle } from '../../adapters/memory/login-throttle.ts'
 export { memoryLoginTokens } from '../../adapters/memory/login-tokens.ts'
 export { type MemoryStore, memoryStore } from '../../adapters/memory/store.ts'

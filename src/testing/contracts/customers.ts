@@ -10,8 +10,8 @@ import {
   type Stores,
   sentencesOn,
   storedCustomer,
+  TIMEOUT_MS,
   unrevoked,
-  WAIT_MS,
 } from '../stores.ts'
 
 /**
@@ -34,15 +34,15 @@ export function customersContract(name: string, create: CreateStores): void {
         },
       ]
       for (const credentials of stored) {
-        assert.equal(await customers.add(credentials, WAIT_MS), true)
-        assert.deepEqual(await customers.findByEmail(credentials.customer.email, WAIT_MS), credentials)
+        assert.equal(await customers.add(credentials, TIMEOUT_MS), true)
+        assert.deepEqual(await customers.findByEmail(credentials.customer.email, TIMEOUT_MS), credentials)
       }
     })
 
     sentence('an e-mail is found in any ASCII case, and nobody by another', async (stores) => {
       const { id } = await storedCustomer(stores, { email: 'Ada@Example.com' })
       for (const email of ['ada@example.com', 'ADA@EXAMPLE.COM', 'aDa@eXample.com']) {
-        assert.equal((await stores.customers.findByEmail(email, WAIT_MS))?.customer.id, id)
+        assert.equal((await stores.customers.findByEmail(email, TIMEOUT_MS))?.customer.id, id)
       }
       for (const email of [
         'ad@example.com',
@@ -52,17 +52,17 @@ export function customersContract(name: string, create: CreateStores): void {
         'ada_example.com',
         'ada@example_com',
       ]) {
-        assert.equal(await stores.customers.findByEmail(email, WAIT_MS), null)
+        assert.equal(await stores.customers.findByEmail(email, TIMEOUT_MS), null)
       }
     })
 
     for (const [one, other] of LOOK_ALIKES) {
       sentence(`${escaped(one)} and ${escaped(other)} are two customers`, async (stores) => {
         const first = await storedCustomer(stores, { email: `${one}@example.com` })
-        assert.equal(await stores.customers.findByEmail(`${other}@example.com`, WAIT_MS), null)
+        assert.equal(await stores.customers.findByEmail(`${other}@example.com`, TIMEOUT_MS), null)
         const second = await storedCustomer(stores, { email: `${other}@example.com` })
         for (const { id, email } of [first, second]) {
-          assert.equal((await stores.customers.findByEmail(email, WAIT_MS))?.customer.id, id)
+          assert.equal((await stores.customers.findByEmail(email, TIMEOUT_MS))?.customer.id, id)
         }
       })
     }
@@ -70,7 +70,7 @@ export function customersContract(name: string, create: CreateStores): void {
     sentence('text that means something in SQL is text', async (stores) => {
       for (const email of ["o'hara@example.com", '"; drop table customers; --', '$1', '\\', "' or 1=1 --"]) {
         const { id } = await storedCustomer(stores, { email, name: email })
-        const found = await stores.customers.findByEmail(email, WAIT_MS)
+        const found = await stores.customers.findByEmail(email, TIMEOUT_MS)
         assert.deepEqual([found?.customer.id, found?.customer.name], [id, email])
       }
     })
@@ -78,14 +78,14 @@ export function customersContract(name: string, create: CreateStores): void {
     sentence('an e-mail is taken in every ASCII case', async (stores) => {
       const first = await storedCustomer(stores, { email: 'ada@example.com' })
       const second = { customer: aCustomer({ email: 'ADA@example.com' }), passwordHash: aPasswordHash() }
-      assert.equal(await stores.customers.add(second, WAIT_MS), false)
-      const found = await stores.customers.findByEmail('ada@example.com', WAIT_MS)
+      assert.equal(await stores.customers.add(second, TIMEOUT_MS), false)
+      const found = await stores.customers.findByEmail('ada@example.com', TIMEOUT_MS)
       assert.deepEqual([found?.customer.id, found?.passwordHash], [first.id, first.passwordHash])
     })
 
     sentence('of many who add one e-mail at once one succeeds', async ({ customers }) => {
       const attempts = Array.from({ length: 20 }, () =>
-        customers.add({ customer: aCustomer({ email: 'ada@example.com' }), passwordHash: null }, WAIT_MS),
+        customers.add({ customer: aCustomer({ email: 'ada@example.com' }), passwordHash: null }, TIMEOUT_MS),
       )
       assert.equal((await Promise.all(attempts)).filter(Boolean).length, 1)
     })
@@ -101,12 +101,12 @@ export function customersContract(name: string, create: CreateStores): void {
         { customer: aCustomer({ name: '' }), passwordHash: '' },
       ]
       assert.deepEqual(
-        await customers.addMany(many, WAIT_MS),
+        await customers.addMany(many, TIMEOUT_MS),
         many.map(() => true),
       )
       for (const credentials of many)
-        assert.deepEqual(await customers.findByEmail(credentials.customer.email, WAIT_MS), credentials)
-      assert.deepEqual(await customers.addMany([], WAIT_MS), [])
+        assert.deepEqual(await customers.findByEmail(credentials.customer.email, TIMEOUT_MS), credentials)
+      assert.deepEqual(await customers.addMany([], TIMEOUT_MS), [])
     })
 
     sentence('of many together the first with an e-mail is stored, and none over another', async (stores) => {
@@ -117,12 +117,12 @@ export function customersContract(name: string, create: CreateStores): void {
         customer: aCustomer({ email }),
         passwordHash: aPasswordHash(),
       }))
-      assert.deepEqual(await customers.addMany(many, WAIT_MS), [true, false, false, true, false, true])
-      const hashOf = async (email: string) => (await customers.findByEmail(email, WAIT_MS))?.passwordHash
+      assert.deepEqual(await customers.addMany(many, TIMEOUT_MS), [true, false, false, true, false, true])
+      const hashOf = async (email: string) => (await customers.findByEmail(email, TIMEOUT_MS))?.passwordHash
       assert.equal(await hashOf('ada@example.com'), there.passwordHash)
       for (const at of [0, 3, 5]) assert.equal(await hashOf(emails[at] ?? ''), many[at]?.passwordHash)
       assert.deepEqual(
-        await customers.addMany(many, WAIT_MS),
+        await customers.addMany(many, TIMEOUT_MS),
         many.map(() => false),
       )
     })
@@ -132,8 +132,8 @@ export function customersContract(name: string, create: CreateStores): void {
       const many = [aCustomer(), aCustomer({ id, email: 'other@example.com' }), aCustomer()].map(
         (customer) => ({ customer, passwordHash: null }),
       )
-      await assert.rejects(stores.customers.addMany(many, WAIT_MS))
-      assert.equal((await stores.customers.list({ afterEmail: null, limit: 9 }, WAIT_MS)).length, 1)
+      await assert.rejects(stores.customers.addMany(many, TIMEOUT_MS))
+      assert.equal((await stores.customers.list({ afterEmail: null, limit: 9 }, TIMEOUT_MS)).length, 1)
     })
 
     sentence('of many batches at once, in any order, each e-mail is stored once', async ({ customers }) => {
@@ -144,12 +144,12 @@ export function customersContract(name: string, create: CreateStores): void {
           const spelt = order.map((email) => (n % 3 === 0 ? email.toUpperCase() : email))
           return customers.addMany(
             spelt.map((email) => ({ customer: aCustomer({ email }), passwordHash: null })),
-            WAIT_MS,
+            TIMEOUT_MS,
           )
         }),
       )
       assert.equal(batches.flat().filter(Boolean).length, emails.length)
-      assert.equal((await customers.list({ afterEmail: null, limit: 999 }, WAIT_MS)).length, emails.length)
+      assert.equal((await customers.list({ afterEmail: null, limit: 999 }, TIMEOUT_MS)).length, emails.length)
     })
 
     sentence('pages list everybody once, in the order of the folded e-mails', async (stores) => {
@@ -159,7 +159,7 @@ export function customersContract(name: string, create: CreateStores): void {
       for (const limit of [1, 3, 7, 100]) {
         const seen: string[] = []
         for (let afterEmail: string | null = null; seen.length <= inOrder.length; ) {
-          const page = await customers.list({ afterEmail, limit }, WAIT_MS)
+          const page = await customers.list({ afterEmail, limit }, TIMEOUT_MS)
           assert.ok(page.length <= limit)
           seen.push(...page.map(({ email }) => email))
           if (page.length < limit) break
@@ -172,7 +172,7 @@ export function customersContract(name: string, create: CreateStores): void {
     sentence('a page begins behind an e-mail in any case, stored or not', async (stores) => {
       for (const email of ['a@x', 'B@x', 'c@x']) await storedCustomer(stores, { email })
       const after = async (afterEmail: string) =>
-        (await stores.customers.list({ afterEmail, limit: 9 }, WAIT_MS)).map(({ email }) => email)
+        (await stores.customers.list({ afterEmail, limit: 9 }, TIMEOUT_MS)).map(({ email }) => email)
       assert.deepEqual(await after('b@X'), ['c@x'])
       assert.deepEqual(await after('aa@x'), ['B@x', 'c@x'])
       assert.deepEqual(await after('z'), [])
@@ -180,18 +180,18 @@ export function customersContract(name: string, create: CreateStores): void {
 
     sentence('a new password revokes all tokens of the customer and no others', async (stores) => {
       await revokesAll(stores, (id) =>
-        stores.customers.setPasswordHash(id, 'new hash', REVOKED_AT_MS, WAIT_MS),
+        stores.customers.setPasswordHash(id, 'new hash', REVOKED_AT_MS, TIMEOUT_MS),
       )
     })
 
     sentence('a disable revokes all tokens of the customer and no others', async (stores) => {
-      await revokesAll(stores, (id) => stores.customers.disable(id, REVOKED_AT_MS, WAIT_MS))
+      await revokesAll(stores, (id) => stores.customers.disable(id, REVOKED_AT_MS, TIMEOUT_MS))
     })
 
     sentence('only the new password hash counts', async (stores) => {
       const customer = await storedCustomer(stores)
-      assert.equal(await stores.customers.setPasswordHash(customer.id, 'new hash', Date.now(), WAIT_MS), 0)
-      const found = await stores.customers.findByEmail(customer.email, WAIT_MS)
+      assert.equal(await stores.customers.setPasswordHash(customer.id, 'new hash', Date.now(), TIMEOUT_MS), 0)
+      const found = await stores.customers.findByEmail(customer.email, TIMEOUT_MS)
       assert.equal(found?.passwordHash, 'new hash')
       assert.equal((await login(stores, customer)).accepted, false)
       assert.equal((await login(stores, { ...customer, passwordHash: 'new hash' })).accepted, true)
@@ -201,8 +201,8 @@ export function customersContract(name: string, create: CreateStores): void {
       const customer = await storedCustomer(stores)
       const tokens = [await login(stores, customer), await namedToken(stores, customer)]
       const { id, email, passwordHash } = customer
-      const renew = (who: string, from: string) => stores.customers.rehash(who, from, 'renewed', WAIT_MS)
-      const hash = async () => (await stores.customers.findByEmail(email, WAIT_MS))?.passwordHash
+      const renew = (who: string, from: string) => stores.customers.rehash(who, from, 'renewed', TIMEOUT_MS)
+      const hash = async () => (await stores.customers.findByEmail(email, TIMEOUT_MS))?.passwordHash
 
       // A new password may have been set while the old one was being hashed anew.
       assert.equal(await renew(id, 'another hash'), false)
@@ -218,13 +218,13 @@ export function customersContract(name: string, create: CreateStores): void {
     sentence('a disabled customer stays so since the first time, until enabled', async (stores) => {
       const customer = await storedCustomer(stores)
       const disabledAtMs = async () =>
-        (await stores.customers.findByEmail(customer.email, WAIT_MS))?.customer.disabledAtMs
-      assert.equal(await stores.customers.disable(customer.id, 1_700_000_000_001, WAIT_MS), 0)
-      assert.equal(await stores.customers.disable(customer.id, 1_700_000_000_002, WAIT_MS), 0)
+        (await stores.customers.findByEmail(customer.email, TIMEOUT_MS))?.customer.disabledAtMs
+      assert.equal(await stores.customers.disable(customer.id, 1_700_000_000_001, TIMEOUT_MS), 0)
+      assert.equal(await stores.customers.disable(customer.id, 1_700_000_000_002, TIMEOUT_MS), 0)
       assert.equal(await disabledAtMs(), 1_700_000_000_001)
       assert.equal((await login(stores, customer)).accepted, false)
 
-      assert.equal(await stores.customers.enable(customer.id, WAIT_MS), true)
+      assert.equal(await stores.customers.enable(customer.id, TIMEOUT_MS), true)
       assert.equal(await disabledAtMs(), null)
       assert.equal((await login(stores, customer)).accepted, true)
     })
@@ -232,8 +232,8 @@ export function customersContract(name: string, create: CreateStores): void {
     sentence('to enable a customer brings no token back', async (stores) => {
       const customer = await storedCustomer(stores)
       await login(stores, customer)
-      assert.equal(await stores.customers.disable(customer.id, Date.now(), WAIT_MS), 1)
-      await stores.customers.enable(customer.id, WAIT_MS)
+      assert.equal(await stores.customers.disable(customer.id, Date.now(), TIMEOUT_MS), 1)
+      await stores.customers.enable(customer.id, TIMEOUT_MS)
       assert.deepEqual(await unrevoked(stores, customer.id), [])
     })
 
@@ -242,26 +242,26 @@ export function customersContract(name: string, create: CreateStores): void {
       const other = await storedCustomer(stores)
       const tokens = [await login(stores, customer), await namedToken(stores, customer)]
       const kept = await login(stores, other)
-      assert.equal(await stores.customers.delete(customer.id, WAIT_MS), true)
-      assert.equal(await stores.customers.findByEmail(customer.email, WAIT_MS), null)
+      assert.equal(await stores.customers.delete(customer.id, TIMEOUT_MS), true)
+      assert.equal(await stores.customers.findByEmail(customer.email, TIMEOUT_MS), null)
       for (const { digest } of tokens)
-        assert.equal(await stores.loginTokens.findByDigest(digest, WAIT_MS), null)
-      assert.deepEqual(await stores.loginTokens.listOf(customer.id, WAIT_MS), [])
-      assert.ok(await stores.loginTokens.findByDigest(kept.digest, WAIT_MS))
+        assert.equal(await stores.loginTokens.findByDigest(digest, TIMEOUT_MS), null)
+      assert.deepEqual(await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS), [])
+      assert.ok(await stores.loginTokens.findByDigest(kept.digest, TIMEOUT_MS))
       await storedCustomer(stores, { email: customer.email })
     })
 
     sentence('an unknown customer is said to be unknown', async ({ customers }) => {
       const id = randomUUID()
-      assert.equal(await customers.setPasswordHash(id, 'hash', Date.now(), WAIT_MS), null)
-      assert.equal(await customers.disable(id, Date.now(), WAIT_MS), null)
-      assert.equal(await customers.enable(id, WAIT_MS), false)
-      assert.equal(await customers.delete(id, WAIT_MS), false)
+      assert.equal(await customers.setPasswordHash(id, 'hash', Date.now(), TIMEOUT_MS), null)
+      assert.equal(await customers.disable(id, Date.now(), TIMEOUT_MS), null)
+      assert.equal(await customers.enable(id, TIMEOUT_MS), false)
+      assert.equal(await customers.delete(id, TIMEOUT_MS), false)
     })
 
     sentence('of many deletes at once one finds the customer', async (stores) => {
       const { id } = await storedCustomer(stores)
-      const deletes = Array.from({ length: 20 }, () => stores.customers.delete(id, WAIT_MS))
+      const deletes = Array.from({ length: 20 }, () => stores.customers.delete(id, TIMEOUT_MS))
       assert.equal((await Promise.all(deletes)).filter(Boolean).length, 1)
     })
 
@@ -269,7 +269,7 @@ export function customersContract(name: string, create: CreateStores): void {
       const customer = await storedCustomer(stores)
       for (let count = 0; count < 5; count += 1) await namedToken(stores, customer)
       const disables = Array.from({ length: 20 }, () =>
-        stores.customers.disable(customer.id, Date.now(), WAIT_MS),
+        stores.customers.disable(customer.id, Date.now(), TIMEOUT_MS),
       )
       const counts = await Promise.all(disables)
       assert.equal(
@@ -286,10 +286,10 @@ export function customersContract(name: string, create: CreateStores): void {
 
     sentence('what was read is frozen and stays as it was', async (stores) => {
       const customer = await storedCustomer(stores)
-      const found = await stores.customers.findByEmail(customer.email, WAIT_MS)
-      const [listed] = await stores.customers.list({ afterEmail: null, limit: 1 }, WAIT_MS)
+      const found = await stores.customers.findByEmail(customer.email, TIMEOUT_MS)
+      const [listed] = await stores.customers.list({ afterEmail: null, limit: 1 }, TIMEOUT_MS)
       assert.ok(found && listed)
-      await stores.customers.disable(customer.id, Date.now(), WAIT_MS)
+      await stores.customers.disable(customer.id, Date.now(), TIMEOUT_MS)
       assert.equal(found.customer.disabledAtMs, null)
       assert.equal(listed.disabledAtMs, null)
       for (const value of [found, found.customer, listed]) assert.ok(Object.isFrozen(value))
@@ -331,7 +331,7 @@ async function revokesAll(stores: Stores, end: (id: string) => Promise<number | 
   assert.equal(await end(customer.id), tokens.length)
   assert.equal(await end(customer.id), 0)
   const revokedAtMs = async (digest: string) =>
-    (await stores.loginTokens.findByDigest(digest, WAIT_MS))?.token.revokedAtMs
+    (await stores.loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.revokedAtMs
   for (const { digest } of tokens) assert.equal(await revokedAtMs(digest), REVOKED_AT_MS)
   for (const { digest } of kept) assert.equal(await revokedAtMs(digest), null)
   // Revoked before: the time stays the first one.

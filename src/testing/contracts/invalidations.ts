@@ -20,22 +20,22 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
     ]
 
     it('every kind is obeyed as it was announced, before the announcement resolves', SENTENCE, async () => {
-      const { subscribe, announce } = await create()
-      const obeyed: Invalidation[] = []
-      subscribe((invalidation) => obeyed.push(invalidation))
+      const { subscribe, publish } = await create()
+      const applied: Invalidation[] = []
+      subscribe((invalidation) => applied.push(invalidation))
       for (const [index, invalidation] of kinds.entries()) {
-        await announce(invalidation)
-        assert.deepEqual(obeyed, kinds.slice(0, index + 1))
+        await publish(invalidation)
+        assert.deepEqual(applied, kinds.slice(0, index + 1))
       }
     })
 
     it('an announcement is obeyed here before the call returns', SENTENCE, async () => {
-      const { subscribe, announce } = await create()
-      const obeyed: Invalidation[] = []
-      subscribe((invalidation) => obeyed.push(invalidation))
-      const announced = announce({ kind: 'everything' })
-      assert.deepEqual(obeyed, [{ kind: 'everything' }])
-      await announced
+      const { subscribe, publish } = await create()
+      const applied: Invalidation[] = []
+      subscribe((invalidation) => applied.push(invalidation))
+      const pending = publish({ kind: 'everything' })
+      assert.deepEqual(applied, [{ kind: 'everything' }])
+      await pending
     })
 
     it('what is kept may be used', SENTENCE, async () => {
@@ -44,33 +44,33 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
     })
 
     it('every subscriber obeys, in the order of the announcements', SENTENCE, async () => {
-      const { subscribe, announce } = await create()
-      const obeyed: Invalidation[][] = [[], [], []]
-      for (const list of obeyed) subscribe((invalidation) => list.push(invalidation))
+      const { subscribe, publish } = await create()
+      const applied: Invalidation[][] = [[], [], []]
+      for (const list of applied) subscribe((invalidation) => list.push(invalidation))
       const all = Array.from({ length: 50 }, () => ({ kind: 'digest', digest: aDigest() }) as const)
-      await Promise.all(all.map((invalidation) => announce(invalidation)))
-      for (const list of obeyed) assert.deepEqual(list, all)
+      await Promise.all(all.map((invalidation) => publish(invalidation)))
+      for (const list of applied) assert.deepEqual(list, all)
     })
 
     it('an announcement that nobody subscribed to resolves', SENTENCE, async () => {
-      const { announce } = await create()
-      await announce({ kind: 'everything' })
+      const { publish } = await create()
+      await publish({ kind: 'everything' })
     })
 
     it('a subscriber hears nothing of what was announced before', SENTENCE, async () => {
-      const { subscribe, announce } = await create()
-      await announce({ kind: 'everything' })
-      const obeyed: Invalidation[] = []
-      subscribe((invalidation) => obeyed.push(invalidation))
-      assert.deepEqual(obeyed, [])
+      const { subscribe, publish } = await create()
+      await publish({ kind: 'everything' })
+      const applied: Invalidation[] = []
+      subscribe((invalidation) => applied.push(invalidation))
+      assert.deepEqual(applied, [])
     })
 
     it('two instances of it that share nothing do not hear one another', SENTENCE, async () => {
       const [one, other] = [await create(), await create()]
-      const obeyed: Invalidation[] = []
-      other.subscribe((invalidation) => obeyed.push(invalidation))
-      await one.announce({ kind: 'everything' })
-      assert.deepEqual(obeyed, [])
+      const applied: Invalidation[] = []
+      other.subscribe((invalidation) => applied.push(invalidation))
+      await one.publish({ kind: 'everything' })
+      assert.deepEqual(applied, [])
     })
   })
 }

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test'
 import type {
   LoginAdmission,
   LoginAttempt,
-  LoginPlace,
+  LoginSlot,
   LoginThrottle,
 } from '../../application/ports/login-throttle.ts'
 import type { LoginLimits } from '../../domain/login-limit.ts'
-import { SENTENCE, WAIT_MS } from '../stores.ts'
+import { SENTENCE, TIMEOUT_MS } from '../stores.ts'
 
 /** A fresh throttle with these limits, and a way to let time pass for it. */
 export type CreateThrottle = (limits: LoginLimits) => Promise<TriedThrottle>
@@ -69,7 +69,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
         await fail(9)
         await advance(5 * MINUTE_MS)
         await fail(1)
-        const limit = refusalOf(await take())
+        const limit = toRefusal(await take())
         assert.deepEqual(limit, {
           name: 'account',
           failures: 10,
@@ -99,7 +99,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       const { take, places, settle } = await tried(ACCOUNT)
       const held = await places(10)
       await Promise.all(held.map((place) => settle(place, 'failed')))
-      assert.equal(refusalOf(await take()).name, 'account')
+      assert.equal(toRefusal(await take()).name, 'account')
     })
 
     it('the window ends as a whole, 15 minutes after its first failure', SENTENCE, async () => {
@@ -108,7 +108,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       await advance(10 * MINUTE_MS)
       await fail(9)
       await advance(5 * MINUTE_MS - 5000)
-      assertAbout(refusalOf(await take()).retryAfterMs, 5000)
+      assertAbout(toRefusal(await take()).retryAfterMs, 5000)
       await advance(5001)
       await fail(10)
       assert.equal((await take()).kind, 'refused')
@@ -121,7 +121,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       await fail(9)
       await advance(10 * MINUTE_MS)
       await fail(1)
-      assertAbout(refusalOf(await take()).retryAfterMs, 5 * MINUTE_MS)
+      assertAbout(toRefusal(await take()).retryAfterMs, 5 * MINUTE_MS)
     })
 
     it('a success gives its place back and forgets the failures before it', SENTENCE, async () => {
@@ -200,7 +200,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
         const last = await place()
         assert.equal((await take({ account: 'bea@example.com' })).kind, 'wait')
         await settle(last, 'failed')
-        const limit = refusalOf(await take({ account: 'bea@example.com' }))
+        const limit = toRefusal(await take({ account: 'bea@example.com' }))
         assert.equal(limit.name, 'address')
         assertAbout(limit.retryAfterMs, 15 * MINUTE_MS)
         assert.equal((await take({ address: '203.0.113.9' })).kind, 'taken')
@@ -224,12 +224,12 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
         const { take, fail, place, settle, advance, from } = await tried(ACCOUNT)
         for (let i = 0; i < GUESSES; i++) await fail(1, from(i))
         for (const pauseMs of [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
-          const { name, failures, windowMs, retryAfterMs } = refusalOf(await take(from(200)))
+          const { name, failures, windowMs, retryAfterMs } = toRefusal(await take(from(200)))
           assert.deepEqual({ name, failures, windowMs }, { name: 'guesses', failures: 1, windowMs: pauseMs })
           assertAbout(retryAfterMs, pauseMs)
           await advance(pauseMs)
           const only = await place(from(201))
-          assert.equal(refusalOf(await take(from(202))).name, 'guesses')
+          assert.equal(toRefusal(await take(from(202))).name, 'guesses')
           await settle(only, 'failed')
         }
         assert.equal((await take({ account: 'bea@example.com', address: from(200).address })).kind, 'taken')
@@ -246,7 +246,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
         assert.equal(held.length, GUESSES)
         assert.equal(admissions.filter(({ kind }) => kind === 'wait').length, 80)
         await Promise.all(held.map((place) => settle(place, 'failed')))
-        assert.equal(refusalOf(await take(from(100))).name, 'guesses')
+        assert.equal(toRefusal(await take(from(100))).name, 'guesses')
       },
     )
 
@@ -256,7 +256,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       await settle(await place(from(50)), 'succeeded')
       for (let i = 0; i < GUESSES - 1; i++) await fail(1, from(i + 100))
       await settle(await place(from(51)), 'failed')
-      assert.equal(refusalOf(await take(from(52))).name, 'guesses')
+      assert.equal(toRefusal(await take(from(52))).name, 'guesses')
     })
 
     it('an attempt that was never decided ends no pause and begins none', SENTENCE, async () => {
@@ -265,7 +265,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       await advance(1000)
       await settle(await place(from(50)), 'undecided')
       await settle(await place(from(51)), 'failed')
-      assert.equal(refusalOf(await take(from(52))).windowMs, 2000)
+      assert.equal(toRefusal(await take(from(52))).windowMs, 2000)
     })
 
     it('where the owner has logged in, nobody stands in the way for 30 days', SENTENCE, async () => {
@@ -283,7 +283,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       await settle(await place(), 'undecided')
       await advance(MINUTE_MS)
       await fail(1, from(52))
-      assert.equal(refusalOf(await take()).name, 'guesses')
+      assert.equal(toRefusal(await take()).name, 'guesses')
     })
 
     it(
@@ -293,9 +293,9 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
         const { take, fail, place, settle, from } = await tried(OFF)
         await settle(await place(), 'succeeded')
         await fail(99)
-        const limit = refusalOf(await take())
+        const limit = toRefusal(await take())
         assert.deepEqual([limit.name, limit.windowMs], ['guesses', 1000])
-        assert.equal(refusalOf(await take(from(1))).name, 'guesses')
+        assert.equal(toRefusal(await take(from(1))).name, 'guesses')
       },
     )
 
@@ -326,7 +326,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       await fail(98)
       assert.equal((await take({ account: 'bea@example.com' })).kind, 'taken')
       await fail(1)
-      assert.equal(refusalOf(await take()).name, 'guesses', 'of the 99 that may fail in a row')
+      assert.equal(toRefusal(await take()).name, 'guesses', 'of the 99 that may fail in a row')
     })
 
     it('the more guarded of two limits decides', SENTENCE, async () => {
@@ -334,7 +334,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       const { take, fail } = await tried({ ...ACCOUNT, loginLimitAddress })
       await fail(3)
       assert.deepEqual(
-        [refusalOf(await take()).name, refusalOf(await take()).failures, refusalOf(await take()).windowMs],
+        [toRefusal(await take()).name, toRefusal(await take()).failures, toRefusal(await take()).windowMs],
         ['address', 3, MINUTE_MS],
       )
     })
@@ -349,9 +349,9 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
 
     async function tried(limits: LoginLimits) {
       const { throttle, advance } = await create(limits)
-      const take = (different: Partial<LoginAttempt> = {}) => throttle.take(attempt(different), WAIT_MS)
-      const settle = (place: LoginPlace | undefined, outcome: 'failed' | 'succeeded' | 'undecided') =>
-        throttle.settle(place as LoginPlace, outcome, WAIT_MS)
+      const take = (different: Partial<LoginAttempt> = {}) => throttle.take(attempt(different), TIMEOUT_MS)
+      const settle = (place: LoginSlot | undefined, outcome: 'failed' | 'succeeded' | 'undecided') =>
+        throttle.settle(place as LoginSlot, outcome, TIMEOUT_MS)
       const place = async (different: Partial<LoginAttempt> = {}) => {
         const admission = await take(different)
         assert.ok(admission.kind === 'taken', JSON.stringify(admission))
@@ -376,7 +376,7 @@ function attempt(different: Partial<LoginAttempt>): LoginAttempt {
   return { account: 'ana@example.com', address: '192.0.2.1', ...different }
 }
 
-function refusalOf(admission: LoginAdmission) {
+function toRefusal(admission: LoginAdmission) {
   assert.ok(admission.kind === 'refused', JSON.stringify(admission))
   return admission.limit
 }

@@ -13,8 +13,8 @@ import {
   type StoredToken,
   sentencesOn,
   storedCustomer,
+  TIMEOUT_MS,
   unrevoked,
-  WAIT_MS,
 } from '../stores.ts'
 
 /**
@@ -44,8 +44,8 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       ]
       for (const token of tokens) {
         const digest = aDigest()
-        assert.equal(await stores.loginTokens.add(token, digest, WAIT_MS), true)
-        assert.deepEqual(await stores.loginTokens.findByDigest(digest, WAIT_MS), { token, customer })
+        assert.equal(await stores.loginTokens.add(token, digest, TIMEOUT_MS), true)
+        assert.deepEqual(await stores.loginTokens.findByDigest(digest, TIMEOUT_MS), { token, customer })
       }
     })
 
@@ -53,14 +53,14 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const customer = await storedCustomer(stores)
       const { token, digest, accepted } = await login(stores, customer, { createdAtMs: 1_700_000_000_003 })
       assert.equal(accepted, true)
-      assert.deepEqual((await stores.loginTokens.findByDigest(digest, WAIT_MS))?.token, token)
+      assert.deepEqual((await stores.loginTokens.findByDigest(digest, TIMEOUT_MS))?.token, token)
     })
 
     sentence('nothing is found by a digest that nobody has, however near', async (stores) => {
       const { digest } = await login(stores, await storedCustomer(stores))
       const near = digest.slice(0, -1) + (digest.endsWith('0') ? '1' : '0')
       for (const wrong of [aDigest(), near, `${near[63]}${near.slice(0, 63)}`]) {
-        assert.equal(await stores.loginTokens.findByDigest(wrong, WAIT_MS), null)
+        assert.equal(await stores.loginTokens.findByDigest(wrong, TIMEOUT_MS), null)
       }
     })
 
@@ -70,11 +70,11 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const other = await storedCustomer(stores)
       const before = await login(stores, other)
       const second = aLoginToken({ customerId: other.id })
-      await assert.rejects(stores.loginTokens.add({ ...second, name: 'bot' }, digest, WAIT_MS))
+      await assert.rejects(stores.loginTokens.add({ ...second, name: 'bot' }, digest, TIMEOUT_MS))
       await assert.rejects(
-        stores.loginTokens.replace({ token: second, digest, verifiedHash: other.passwordHash }, WAIT_MS),
+        stores.loginTokens.replace({ token: second, digest, verifiedHash: other.passwordHash }, TIMEOUT_MS),
       )
-      assert.equal((await stores.loginTokens.findByDigest(digest, WAIT_MS))?.token.id, token.id)
+      assert.equal((await stores.loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.id, token.id)
       // Neither half of the failed replacement happened.
       assert.deepEqual(idsOf(await unrevoked(stores, other.id)), [before.token.id])
     })
@@ -83,11 +83,11 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const customer = await storedCustomer(stores)
       const digest = aDigest()
       const attempts = Array.from({ length: 20 }, () =>
-        stores.loginTokens.add(aLoginToken({ customerId: customer.id, name: 'bot' }), digest, WAIT_MS),
+        stores.loginTokens.add(aLoginToken({ customerId: customer.id, name: 'bot' }), digest, TIMEOUT_MS),
       )
       const results = await Promise.allSettled(attempts)
       assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
-      assert.equal((await stores.loginTokens.listOf(customer.id, WAIT_MS)).length, 1)
+      assert.equal((await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).length, 1)
     })
 
     sentence('a login revokes the earlier one at its own time, and nothing else', async (stores) => {
@@ -97,7 +97,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const earlier = await login(stores, customer, { createdAtMs: 1_700_000_000_001 })
       const later = await login(stores, customer, { createdAtMs: 1_700_000_000_777 })
       const revokedAtMs = async (digest: string) =>
-        (await stores.loginTokens.findByDigest(digest, WAIT_MS))?.token.revokedAtMs
+        (await stores.loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.revokedAtMs
       assert.equal(await revokedAtMs(earlier.digest), 1_700_000_000_777)
       for (const { digest } of [later, bot, stranger]) assert.equal(await revokedAtMs(digest), null)
     })
@@ -109,7 +109,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       await namedToken(stores, customer)
       for (const revoked of [0, 1, 1]) assert.equal((await login(stores, customer)).revoked, revoked)
       assert.equal((await login(stores, other)).revoked, 0)
-      await stores.loginTokens.revokeOf(customer.id, {}, Date.now(), WAIT_MS)
+      await stores.loginTokens.revokeByCustomer(customer.id, {}, Date.now(), TIMEOUT_MS)
       assert.equal((await login(stores, customer)).revoked, 0)
     })
 
@@ -125,33 +125,33 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const customer = await storedCustomer(stores)
       const { token } = await login(stores, customer)
       assert.equal((await login(stores, { ...customer, passwordHash: 'another' })).accepted, false)
-      assert.deepEqual(idsOf(await stores.loginTokens.listOf(customer.id, WAIT_MS)), [token.id])
+      assert.deepEqual(idsOf(await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)), [token.id])
       assert.equal((await unrevoked(stores, customer.id)).length, 1)
     })
 
     sentence('nobody logs in who is disabled, gone or without a password', async (stores) => {
       const { customers } = stores
       const disabled = await storedCustomer(stores)
-      await customers.disable(disabled.id, Date.now(), WAIT_MS)
+      await customers.disable(disabled.id, Date.now(), TIMEOUT_MS)
       const gone = await storedCustomer(stores)
-      await customers.delete(gone.id, WAIT_MS)
+      await customers.delete(gone.id, TIMEOUT_MS)
       const without = await storedCustomer(stores, {})
-      await customers.delete(without.id, WAIT_MS)
-      await customers.add({ customer: without, passwordHash: null }, WAIT_MS)
+      await customers.delete(without.id, TIMEOUT_MS)
+      await customers.add({ customer: without, passwordHash: null }, TIMEOUT_MS)
       for (const customer of [disabled, gone, without]) {
         const { digest, accepted } = await login(stores, customer)
         assert.equal(accepted, false)
-        assert.equal(await stores.loginTokens.findByDigest(digest, WAIT_MS), null)
+        assert.equal(await stores.loginTokens.findByDigest(digest, TIMEOUT_MS), null)
       }
     })
 
     sentence('nobody who is disabled or gone gets a named token', async (stores) => {
       const customer = await storedCustomer(stores)
-      await stores.customers.disable(customer.id, Date.now(), WAIT_MS)
+      await stores.customers.disable(customer.id, Date.now(), TIMEOUT_MS)
       for (const customerId of [customer.id, randomUUID()]) {
         const token = aLoginToken({ customerId, name: 'bot' })
-        assert.equal(await stores.loginTokens.add(token, aDigest(), WAIT_MS), false)
-        assert.deepEqual(await stores.loginTokens.listOf(customerId, WAIT_MS), [])
+        assert.equal(await stores.loginTokens.add(token, aDigest(), TIMEOUT_MS), false)
+        assert.deepEqual(await stores.loginTokens.listByCustomer(customerId, TIMEOUT_MS), [])
       }
     })
 
@@ -162,7 +162,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const live = await unrevoked(stores, customer.id)
       assert.equal(live.length, 1)
       assert.ok(logins.some(({ token }) => token.id === live[0]?.id))
-      assert.equal((await stores.loginTokens.listOf(customer.id, WAIT_MS)).length, 64)
+      assert.equal((await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).length, 64)
     })
 
     sentence('64 parallel logins mixed with logouts leave one live token at most', async (stores) => {
@@ -173,23 +173,23 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const customer = await storedCustomer(stores)
       const { token, digest } = await login(stores, customer, { createdAtMs: 1_700_000_000_000 })
       const logouts = Array.from({ length: 50 }, (_, index) =>
-        stores.loginTokens.revoke({ id: token.id, digest }, 1_700_000_001_000 + index * 1000, WAIT_MS),
+        stores.loginTokens.revoke({ id: token.id, digest }, 1_700_000_001_000 + index * 1000, TIMEOUT_MS),
       )
       const revoked = await Promise.all(logouts)
       assert.equal(revoked.filter(Boolean).length, 1)
-      const found = await stores.loginTokens.findByDigest(digest, WAIT_MS)
+      const found = await stores.loginTokens.findByDigest(digest, TIMEOUT_MS)
       assert.equal(found?.token.revokedAtMs, 1_700_000_001_000 + revoked.indexOf(true) * 1000)
-      assert.equal((await stores.loginTokens.listOf(customer.id, WAIT_MS)).length, 1)
+      assert.equal((await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).length, 1)
     })
 
     sentence('a revocation concerns one token', async (stores) => {
       const customer = await storedCustomer(stores)
       const kept = [await login(stores, customer), await namedToken(stores, customer)]
       const { token, digest } = await namedToken(stores, customer)
-      assert.equal(await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS), true)
+      assert.equal(await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS), true)
       assert.equal((await unrevoked(stores, customer.id)).length, kept.length)
       const unknown = { id: randomUUID(), digest: aDigest() }
-      assert.equal(await stores.loginTokens.revoke(unknown, Date.now(), WAIT_MS), false)
+      assert.equal(await stores.loginTokens.revoke(unknown, Date.now(), TIMEOUT_MS), false)
     })
 
     sentence('a token expires at its very millisecond', async (stores) => {
@@ -200,12 +200,12 @@ export function loginTokensContract(name: string, create: CreateStores): void {
         [1, 'expired', false],
       ] as const) {
         const { token, digest } = await login(stores, customer, { expiresAtMs: 1_900_000_000_123 })
-        const found = await stores.loginTokens.findByDigest(digest, WAIT_MS)
+        const found = await stores.loginTokens.findByDigest(digest, TIMEOUT_MS)
         assert.equal(found && tokenState(found.token, 1_900_000_000_123 + offsetMs), state)
         const revoking = stores.loginTokens.revoke(
           { id: token.id, digest },
           1_900_000_000_123 + offsetMs,
-          WAIT_MS,
+          TIMEOUT_MS,
         )
         assert.equal(await revoking, isRevoked)
       }
@@ -220,7 +220,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
           let phase: 'before' | 'during' | 'after' = 'before'
           const read = async () => {
             const began = phase
-            const found = await stores.loginTokens.findByDigest(digest, WAIT_MS)
+            const found = await stores.loginTokens.findByDigest(digest, TIMEOUT_MS)
             assert.ok(found)
             if (began === 'after') assert.notEqual(found.token.revokedAtMs, null)
             if (phase === 'before') assert.equal(found.token.revokedAtMs, null)
@@ -230,7 +230,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
           })
           await read()
           phase = 'during'
-          await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
+          await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
           phase = 'after'
           await read()
           await Promise.all(readers)
@@ -244,12 +244,12 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       for (let round = 0; round < 24; round += 1) {
         const { token, digest } = await login(stores, customer)
         // The first to ask for it: no cache can have it yet.
-        const overtaken = Promise.resolve(loginTokens.findByDigest(digest, WAIT_MS))
-        for (let turns = 0; turns < round % 4; turns += 1) await setImmediate()
+        const overtaken = Promise.resolve(loginTokens.findByDigest(digest, TIMEOUT_MS))
+        for (let semaphore = 0; semaphore < round % 4; semaphore += 1) await setImmediate()
         if (round % 2 === 0) await login(stores, customer)
-        else await loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
+        else await loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
         const isRevoked = async () =>
-          typeof (await loginTokens.findByDigest(digest, WAIT_MS))?.token.revokedAtMs === 'number'
+          typeof (await loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.revokedAtMs === 'number'
         // Not in each round: what is read now is true, and may be kept over what was read before.
         if (round % 3 === 0) assert.ok(await isRevoked(), 'the answer from before the change was shared')
         assert.ok(await overtaken)
@@ -271,10 +271,10 @@ export function loginTokensContract(name: string, create: CreateStores): void {
         revokedAtMs: 1_700_000_000_002,
       })
       assert.deepEqual(
-        await stores.loginTokens.listOf(customer.id, WAIT_MS),
+        await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS),
         [third, second, first].map(({ token }) => token),
       )
-      assert.deepEqual(await stores.loginTokens.listOf(randomUUID(), WAIT_MS), [])
+      assert.deepEqual(await stores.loginTokens.listByCustomer(randomUUID(), TIMEOUT_MS), [])
     })
 
     sentence(
@@ -290,7 +290,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
         for (const limit of [1, 3, 4, 16, 17]) {
           const listed: { readonly token: LoginToken; readonly ownerEmail: string }[] = []
           for (let after: string | null = null, pages = 0; pages <= created.length; pages += 1) {
-            const page = await stores.loginTokens.list({ after, limit }, WAIT_MS)
+            const page = await stores.loginTokens.list({ after, limit }, TIMEOUT_MS)
             assert.ok(page.tokens.length <= limit)
             listed.push(...page.tokens)
             after = page.end
@@ -314,10 +314,10 @@ export function loginTokensContract(name: string, create: CreateStores): void {
         await namedToken(stores, customer, { createdAtMs: 2000, revokedAtMs: 2001 }),
         await namedToken(stores, customer, { createdAtMs: 1000 }),
       ].map(({ token }) => token.id)
-      const first = await stores.loginTokens.list({ after: null, limit: 2 }, WAIT_MS)
+      const first = await stores.loginTokens.list({ after: null, limit: 2 }, TIMEOUT_MS)
       assert.deepEqual(listedIn(first), [newest, ended])
-      assert.equal(await stores.loginTokens.prune(2002, 10, WAIT_MS), 1)
-      const second = await stores.loginTokens.list({ after: first.end, limit: 2 }, WAIT_MS)
+      assert.equal(await stores.loginTokens.prune(2002, 10, TIMEOUT_MS), 1)
+      const second = await stores.loginTokens.list({ after: first.end, limit: 2 }, TIMEOUT_MS)
       assert.deepEqual(listedIn(second), [oldest])
     })
 
@@ -330,9 +330,15 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const importer = await namedToken(stores, customer, { name: 'importer' })
       await login(stores, customer)
       const { loginTokens } = stores
-      assert.equal(await loginTokens.revokeOf(customer.id, { name: 'nobody' }, 1_700_000_009_000, WAIT_MS), 0)
-      assert.equal(await loginTokens.revokeOf(customer.id, { name: 'bot' }, 1_700_000_009_000, WAIT_MS), 2)
-      const found = await loginTokens.findByDigest(first.digest, WAIT_MS)
+      assert.equal(
+        await loginTokens.revokeByCustomer(customer.id, { name: 'nobody' }, 1_700_000_009_000, TIMEOUT_MS),
+        0,
+      )
+      assert.equal(
+        await loginTokens.revokeByCustomer(customer.id, { name: 'bot' }, 1_700_000_009_000, TIMEOUT_MS),
+        2,
+      )
+      const found = await loginTokens.findByDigest(first.digest, TIMEOUT_MS)
       assert.equal(found?.token.revokedAtMs, 1_700_000_009_000)
       assert.deepEqual((await unrevoked(stores, customer.id)).map(({ name }) => name).sort(), [
         'importer',
@@ -341,25 +347,28 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const one = await namedToken(stores, customer, { name: 'importer' })
       const { id } = one.token
       const tenthMs = 1_700_000_010_000
-      assert.equal(await loginTokens.revokeOf(customer.id, { name: 'bot', id }, tenthMs, WAIT_MS), 0)
-      assert.equal(await loginTokens.revokeOf(other.token.customerId, { id }, tenthMs, WAIT_MS), 0)
-      assert.equal(await loginTokens.revokeOf(customer.id, { id }, tenthMs, WAIT_MS), 1)
-      assert.equal(await loginTokens.revokeOf(customer.id, { id }, tenthMs + 1, WAIT_MS), 0)
-      assert.equal((await loginTokens.findByDigest(one.digest, WAIT_MS))?.token.revokedAtMs, tenthMs)
-      assert.equal((await loginTokens.findByDigest(importer.digest, WAIT_MS))?.token.revokedAtMs, null)
-      assert.equal(await loginTokens.revokeOf(customer.id, {}, tenthMs, WAIT_MS), 2)
-      assert.equal(await loginTokens.revokeOf(customer.id, {}, 1_700_000_011_000, WAIT_MS), 0)
-      const later = await loginTokens.findByDigest(importer.digest, WAIT_MS)
+      assert.equal(
+        await loginTokens.revokeByCustomer(customer.id, { name: 'bot', id }, tenthMs, TIMEOUT_MS),
+        0,
+      )
+      assert.equal(await loginTokens.revokeByCustomer(other.token.customerId, { id }, tenthMs, TIMEOUT_MS), 0)
+      assert.equal(await loginTokens.revokeByCustomer(customer.id, { id }, tenthMs, TIMEOUT_MS), 1)
+      assert.equal(await loginTokens.revokeByCustomer(customer.id, { id }, tenthMs + 1, TIMEOUT_MS), 0)
+      assert.equal((await loginTokens.findByDigest(one.digest, TIMEOUT_MS))?.token.revokedAtMs, tenthMs)
+      assert.equal((await loginTokens.findByDigest(importer.digest, TIMEOUT_MS))?.token.revokedAtMs, null)
+      assert.equal(await loginTokens.revokeByCustomer(customer.id, {}, tenthMs, TIMEOUT_MS), 2)
+      assert.equal(await loginTokens.revokeByCustomer(customer.id, {}, 1_700_000_011_000, TIMEOUT_MS), 0)
+      const later = await loginTokens.findByDigest(importer.digest, TIMEOUT_MS)
       assert.equal(later?.token.revokedAtMs, 1_700_000_010_000)
-      assert.equal(await loginTokens.revokeOf(randomUUID(), {}, 1, WAIT_MS), 0)
-      assert.equal((await loginTokens.findByDigest(other.digest, WAIT_MS))?.token.revokedAtMs, null)
+      assert.equal(await loginTokens.revokeByCustomer(randomUUID(), {}, 1, TIMEOUT_MS), 0)
+      assert.equal((await loginTokens.findByDigest(other.digest, TIMEOUT_MS))?.token.revokedAtMs, null)
     })
 
     sentence('of many who revoke a customer’s tokens at once each token counts for one', async (stores) => {
       const customer = await storedCustomer(stores)
       for (let count = 0; count < 10; count += 1) await namedToken(stores, customer)
       const calls = Array.from({ length: 20 }, () =>
-        stores.loginTokens.revokeOf(customer.id, { name: 'bot' }, Date.now(), WAIT_MS),
+        stores.loginTokens.revokeByCustomer(customer.id, { name: 'bot' }, Date.now(), TIMEOUT_MS),
       )
       const counts = await Promise.all(calls)
       assert.equal(
@@ -379,7 +388,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       }
       const { loginTokens } = stores
       const calls = [1, 2, 3].map(() =>
-        loginTokens.revokeIssuedBefore(1_700_000_000_002, 2e12, { waitMs: WAIT_MS }),
+        loginTokens.revokeIssuedBefore(1_700_000_000_002, 2e12, { timeoutMs: TIMEOUT_MS }),
       )
       const counts = await Promise.all(calls)
       assert.equal(
@@ -388,7 +397,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       )
       for (const [index, { id }] of customers.entries())
         assert.deepEqual(await unrevoked(stores, id), [kept[index]?.token])
-      const all = await loginTokens.listOf(customers[0]?.id ?? '', WAIT_MS)
+      const all = await loginTokens.listByCustomer(customers[0]?.id ?? '', TIMEOUT_MS)
       assert.deepEqual(
         all.map(({ revokedAtMs }) => revokedAtMs),
         [null, 2e12, 2e12],
@@ -405,12 +414,15 @@ export function loginTokensContract(name: string, create: CreateStores): void {
         const onStep = (revoked: number) => void steps.push(revoked)
         const cancelled = AbortSignal.abort(new Error('cancelled'))
         await assert.rejects(
-          loginTokens.revokeIssuedBefore(2, 3, { waitMs: WAIT_MS, onStep, signal: cancelled }),
+          loginTokens.revokeIssuedBefore(2, 3, { timeoutMs: TIMEOUT_MS, onStep, signal: cancelled }),
           /^Error: cancelled$/,
         )
         assert.deepEqual(steps, [])
         assert.equal((await unrevoked(stores, customer.id)).length, 3)
-        assert.equal(await loginTokens.revokeIssuedBefore(2, 3, { waitMs: WAIT_MS, onStep, signal: null }), 3)
+        assert.equal(
+          await loginTokens.revokeIssuedBefore(2, 3, { timeoutMs: TIMEOUT_MS, onStep, signal: null }),
+          3,
+        )
         assert.equal(
           steps.reduce((sum, count) => sum + count, 0),
           3,
@@ -424,27 +436,29 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const other = await namedToken(stores, customer)
       const { loginTokens } = stores
       const lastUsedAtMs = async () =>
-        new Map((await loginTokens.listOf(customer.id, WAIT_MS)).map((of) => [of.id, of.lastUsedAtMs]))
+        new Map(
+          (await loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).map((of) => [of.id, of.lastUsedAtMs]),
+        )
       for (const [atMs, expected] of [
         [1_700_000_000_005, 1_700_000_000_005],
         [1_700_000_000_004, 1_700_000_000_005],
         [1_700_000_000_006, 1_700_000_000_006],
       ] as const) {
         const unknown = { id: randomUUID(), atMs }
-        assert.deepEqual(await loginTokens.touch([unknown, { id: token.id, atMs }], WAIT_MS), [])
+        assert.deepEqual(await loginTokens.touch([unknown, { id: token.id, atMs }], TIMEOUT_MS), [])
         assert.equal((await lastUsedAtMs()).get(token.id), expected)
       }
       assert.equal((await lastUsedAtMs()).get(other.token.id), null)
-      assert.equal((await loginTokens.findByDigest(digest, WAIT_MS))?.token.lastUsedAtMs, null)
-      const { tokens } = await loginTokens.list({ after: null, limit: 9 }, WAIT_MS)
+      assert.equal((await loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.lastUsedAtMs, null)
+      const { tokens } = await loginTokens.list({ after: null, limit: 9 }, TIMEOUT_MS)
       assert.deepEqual(
         tokens.map((of) => of.token.lastUsedAtMs),
-        (await loginTokens.listOf(customer.id, WAIT_MS)).map((of) => of.lastUsedAtMs),
+        (await loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).map((of) => of.lastUsedAtMs),
       )
       const twice = [9, 7].map((more) => ({ id: token.id, atMs: 1_700_000_000_000 + more }))
-      await loginTokens.touch(twice, WAIT_MS)
+      await loginTokens.touch(twice, TIMEOUT_MS)
       assert.equal((await lastUsedAtMs()).get(token.id), 1_700_000_000_009)
-      assert.deepEqual(await loginTokens.touch([], WAIT_MS), [])
+      assert.deepEqual(await loginTokens.touch([], TIMEOUT_MS), [])
     })
 
     sentence('of many last uses written at once the latest stays', async (stores) => {
@@ -457,11 +471,11 @@ export function loginTokensContract(name: string, create: CreateStores): void {
         for (let tries = 0; ids.length > 0; tries += 1) {
           assert.ok(tries < 1000, 'rows are said to be held for ever')
           const uses = ids.map((id) => ({ id, atMs }))
-          ids = await stores.loginTokens.touch(uses, WAIT_MS)
+          ids = await stores.loginTokens.touch(uses, TIMEOUT_MS)
         }
       }
       await Promise.all(Array.from({ length: 20 }, (_, index) => write(1_700_000_000_000 + index * 1000)))
-      for (const { lastUsedAtMs } of await stores.loginTokens.listOf(customer.id, WAIT_MS))
+      for (const { lastUsedAtMs } of await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS))
         assert.equal(lastUsedAtMs, 1_700_000_019_000)
     })
 
@@ -485,9 +499,9 @@ export function loginTokensContract(name: string, create: CreateStores): void {
         await namedToken(stores, customer, { name: 'ended', ...different })
       const counts: (number | null)[] = []
       while (counts.at(-1) !== 0 && counts.length < 9)
-        counts.push(await stores.loginTokens.prune(at, 2, WAIT_MS))
+        counts.push(await stores.loginTokens.prune(at, 2, TIMEOUT_MS))
       assert.deepEqual(counts, [2, 2, 1, 0])
-      const left = await stores.loginTokens.listOf(customer.id, WAIT_MS)
+      const left = await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)
       assert.deepEqual(
         left.map(({ name }) => name),
         ['kept', 'kept', 'kept', 'kept'],
@@ -500,11 +514,11 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       await Promise.all(tokens)
       let pruned = 0
       while (pruned < 30) {
-        const calls = Array.from({ length: 5 }, () => stores.loginTokens.prune(2, 4, WAIT_MS))
+        const calls = Array.from({ length: 5 }, () => stores.loginTokens.prune(2, 4, TIMEOUT_MS))
         const counts = await Promise.all(calls)
         assert.ok(counts.some((count) => count !== null && count > 0))
         pruned += counts.reduce<number>((sum, count) => sum + (count ?? 0), 0)
-        assert.equal((await stores.loginTokens.listOf(customer.id, WAIT_MS)).length, 30 - pruned)
+        assert.equal((await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).length, 30 - pruned)
       }
     })
 
@@ -513,10 +527,10 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const abilities = ['orders:read']
       const { token, digest } = await namedToken(stores, customer, { abilities })
       abilities.push('*')
-      const found = await stores.loginTokens.findByDigest(digest, WAIT_MS)
-      const [listed] = await stores.loginTokens.listOf(customer.id, WAIT_MS)
+      const found = await stores.loginTokens.findByDigest(digest, TIMEOUT_MS)
+      const [listed] = await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)
       assert.ok(found && listed)
-      await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
+      await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
       assert.equal(found.token.revokedAtMs, null)
       assert.equal(listed.revokedAtMs, null)
       assert.deepEqual(found.token.abilities, ['orders:read'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { HashingPlace, PasswordHasher } from '../../application/ports/password-hasher.ts'
+import type { HashingSlot, PasswordHasher } from '../../application/ports/password-hasher.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import { isWholePasswordHash } from '../../domain/password.ts'
 import { SENTENCE } from '../stores.ts'
@@ -233,7 +233,7 @@ async function shortestMs(work: () => Promise<unknown>): Promise<number> {
 
 /** How many places there are at once; all of them are left again, each of them twice. */
 function placesOf(passwords: PasswordHasher, signal: AbortSignal): number {
-  const places: HashingPlace[] = []
+  const places: HashingSlot[] = []
   assert.throws(() => {
     while (places.length < 1_000_000) places.push(passwords.queue(signal))
   }, Unavailable)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { decoyCosts, decoyOf, headOf } from '../../../src/adapters/bcrypt/decoys.ts'
+import { decoyCosts, decoyHash, hashPrefix } from '../../../src/adapters/bcrypt/decoys.ts'
 import { isWholePasswordHash } from '../../../src/domain/password.ts'
 
 describe('The work of a verification', () => {
@@ -35,9 +35,9 @@ describe('The work of a verification', () => {
 
   it('is that of a whole hash, which bcrypt does not refuse at once', () => {
     for (let cost = 4; cost <= 15; cost++) {
-      assert.ok(isWholePasswordHash(decoyOf(cost)))
-      assert.equal(headOf(cost), `$2b$${String(cost).padStart(2, '0')}$`)
-      assert.ok(decoyOf(cost).startsWith(headOf(cost)))
+      assert.ok(isWholePasswordHash(decoyHash(cost)))
+      assert.equal(hashPrefix(cost), `$2b$${String(cost).padStart(2, '0')}$`)
+      assert.ok(decoyHash(cost).startsWith(hashPrefix(cost)))
     }
   })
 })

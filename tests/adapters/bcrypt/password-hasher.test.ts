@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { hash, verify } from '@node-rs/bcrypt'
-import { decoyCosts, decoyOf } from '../../../src/adapters/bcrypt/decoys.ts'
+import { decoyCosts, decoyHash } from '../../../src/adapters/bcrypt/decoys.ts'
 import { bcryptPasswordHasher } from '../../../src/adapters/bcrypt/password-hasher.ts'
-import type { HashingPlace } from '../../../src/application/ports/password-hasher.ts'
+import type { HashingSlot } from '../../../src/application/ports/password-hasher.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { isWholePasswordHash } from '../../../src/domain/password.ts'
 import { passwordHasherContract } from '../../../src/testing/contracts/password-hasher.ts'
@@ -16,7 +16,7 @@ passwordHasherContract('bcrypt', (cost) => bcryptPasswordHasher({ cost, concurre
 
 describe('Hashing by bcrypt', () => {
   const { signal } = new AbortController()
-  const someHash = decoyOf(6)
+  const someHash = decoyHash(6)
 
   it('is refused at once when those before need two seconds, and not after they have left', async () => {
     // Of cost 10, of which each is expected to need 51.2 ms of two threads.
@@ -30,7 +30,7 @@ describe('Hashing by bcrypt', () => {
   it('learns from the verifications how many there is time for', async () => {
     const passwords = bcryptPasswordHasher({ cost: 6 })
     const placesNow = () => {
-      const places: HashingPlace[] = []
+      const places: HashingSlot[] = []
       try {
         while (places.length < 100_000) places.push(passwords.queue(signal))
       } catch {}
@@ -39,7 +39,7 @@ describe('Hashing by bcrypt', () => {
     }
     const expected = placesNow()
     assert.equal(expected, Math.floor(2000 / (0.05 * 2 ** 6)) + 1)
-    const dear = decoyOf(9)
+    const dear = decoyHash(9)
     for (let round = 0; round < 5; round++) {
       const place = passwords.queue(signal)
       await place.verify('wrong', dear)
@@ -54,11 +54,11 @@ describe('Hashing by bcrypt', () => {
     await Promise.all([
       passwords
         .queue(signal)
-        .verify('wrong', decoyOf(4))
+        .verify('wrong', decoyHash(4))
         .then(() => order.push('first')),
       passwords
         .queue(signal)
-        .verify('wrong', decoyOf(8))
+        .verify('wrong', decoyHash(8))
         .then(() => order.push('second')),
       passwords.hash('password').then(() => order.push('third')),
     ])
@@ -69,7 +69,7 @@ describe('Hashing by bcrypt', () => {
     let damaged = 0
     const passwords = bcryptPasswordHasher({ cost: 4, onDamaged: () => damaged++ })
     const place = passwords.queue(signal)
-    for (const sound of [null, someHash, decoyOf(4), someHash.replace('$2b$', '$2y$')])
+    for (const sound of [null, someHash, decoyHash(4), someHash.replace('$2b$', '$2y$')])
       await place.verify('x', sound)
     assert.equal(damaged, 0)
     for (const [index, text] of ['', `${someHash} `, '5f4dcc3b5aa765d61d8327deb882cf99'].entries()) {
@@ -81,7 +81,7 @@ describe('Hashing by bcrypt', () => {
 
 describe('The work of a verification', () => {
   it('is really done for a decoy, which bcrypt does not refuse at once', async () => {
-    const decoy = decoyOf(8)
+    const decoy = decoyHash(8)
     assert.ok(isWholePasswordHash(decoy))
     // The same head and salt as those of a hash that bcrypt makes and takes; only what is compared at last differs.
     const alike = await hash('password', 8, Buffer.alloc(16))

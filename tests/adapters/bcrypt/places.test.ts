@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { makePlaces, type Place, type Places } from '../../../src/adapters/bcrypt/places.ts'
+import {
+  createHashingQueue,
+  type HashingQueue,
+  type Place,
+} from '../../../src/adapters/bcrypt/hashing-queue.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 
 /** All places that there are. */
-function takeAll(places: Places): Place[] {
+function takeAll(places: HashingQueue): Place[] {
   const taken: Place[] = []
   assert.throws(() => {
     for (;;) taken.push(places.take())
@@ -12,7 +16,7 @@ function takeAll(places: Places): Place[] {
   return taken
 }
 
-function howMany(places: Places): number {
+function howMany(places: HashingQueue): number {
   const taken = takeAll(places)
   for (const place of taken) place.leave()
   return taken.length
@@ -20,14 +24,14 @@ function howMany(places: Places): number {
 
 describe('Places', () => {
   it('stand for two seconds of work of all threads', () => {
-    assert.equal(howMany(makePlaces({ threads: 1, expectedMs: 200 })), 11)
-    assert.equal(howMany(makePlaces({ threads: 2, expectedMs: 200 })), 21)
-    assert.equal(howMany(makePlaces({ threads: 3, expectedMs: 200 })), 31)
-    assert.equal(howMany(makePlaces({ threads: 2, expectedMs: 50 })), 81)
+    assert.equal(howMany(createHashingQueue({ threads: 1, expectedMs: 200 })), 11)
+    assert.equal(howMany(createHashingQueue({ threads: 2, expectedMs: 200 })), 21)
+    assert.equal(howMany(createHashingQueue({ threads: 3, expectedMs: 200 })), 31)
+    assert.equal(howMany(createHashingQueue({ threads: 2, expectedMs: 50 })), 81)
   })
 
   it('are always there when nobody has one, however long the work takes', () => {
-    const places = makePlaces({ threads: 1, expectedMs: 1_000_000 })
+    const places = createHashingQueue({ threads: 1, expectedMs: 1_000_000 })
     const place = places.take()
     assert.throws(() => places.take(), Unavailable)
     place.leave()
@@ -35,7 +39,7 @@ describe('Places', () => {
   })
 
   it('are free once they are left, and only once', () => {
-    const places = makePlaces({ threads: 1, expectedMs: 200 })
+    const places = createHashingQueue({ threads: 1, expectedMs: 200 })
     const [first] = takeAll(places)
     assert.throws(() => places.take(), Unavailable)
     first?.leave()
@@ -45,7 +49,7 @@ describe('Places', () => {
   })
 
   it('become fewer or more with how long the work takes: a tenth of what the newest one needed counts', () => {
-    const places = makePlaces({ threads: 1, expectedMs: 100 })
+    const places = createHashingQueue({ threads: 1, expectedMs: 100 })
     lasting(places, 300)
     // A mean of 120 ms.
     assert.equal(howMany(places), 17)
@@ -54,25 +58,25 @@ describe('Places', () => {
   })
 
   it('count all work of one place, of which some have more', () => {
-    const places = makePlaces({ threads: 1, expectedMs: 100 })
+    const places = createHashingQueue({ threads: 1, expectedMs: 100 })
     lasting(places, 100, 200)
     assert.equal(howMany(places), 17)
   })
 
   it('learn nothing from those who left before their turn', () => {
-    const places = makePlaces({ threads: 1, expectedMs: 100 })
+    const places = createHashingQueue({ threads: 1, expectedMs: 100 })
     for (let round = 0; round < 100; round++) lasting(places)
     assert.equal(howMany(places), 21)
   })
 
   it('take no pause of the machine for work', () => {
-    const places = makePlaces({ threads: 1, expectedMs: 100 })
+    const places = createHashingQueue({ threads: 1, expectedMs: 100 })
     lasting(places, 3_600_000)
     assert.equal(howMany(places), 16)
   })
 })
 
-function lasting(places: Places, ...workedMs: readonly number[]): void {
+function lasting(places: HashingQueue, ...workedMs: readonly number[]): void {
   const place = places.take()
   for (const ms of workedMs) place.worked(ms)
   place.leave()

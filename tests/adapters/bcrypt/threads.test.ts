@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { makeThreads, type Threads } from '../../../src/adapters/bcrypt/threads.ts'
+import { createSemaphore, type Semaphore } from '../../../src/lib/semaphore.ts'
 import { type Deferred, deferred, turn } from '../../support/fakes.ts'
 
 /** Works that end when the test says so, by name. */
-function works(threads: Threads) {
+function works(threads: Semaphore) {
   const begun: string[] = []
   const ends = new Map<string, Deferred<string>>()
   return {
@@ -30,7 +30,7 @@ function works(threads: Threads) {
 
 describe('Threads', () => {
   it('run so many works at once, and the others in the order in which they came', async () => {
-    const { begun, ask, end } = works(makeThreads(2))
+    const { begun, ask, end } = works(createSemaphore(2))
     const answers = ['a', 'b', 'c', 'd', 'e'].map((name) => ask(name))
     await turn()
     assert.deepEqual(begun, ['a', 'b'])
@@ -47,7 +47,7 @@ describe('Threads', () => {
   })
 
   it('let nobody who comes later go before those who wait', async () => {
-    const { begun, ask, end } = works(makeThreads(1))
+    const { begun, ask, end } = works(createSemaphore(1))
     void ask('a')
     void ask('b')
     await turn()
@@ -61,7 +61,7 @@ describe('Threads', () => {
   })
 
   it('are free again after a work that failed, also at once', async () => {
-    const threads = makeThreads(1)
+    const threads = createSemaphore(1)
     const { begun, ask, fail, end } = works(threads)
     const failing = assert.rejects(ask('a'), /a/)
     void ask('b')
@@ -79,7 +79,7 @@ describe('Threads', () => {
   })
 
   it('never begin what aborted while it waited; those behind it move up', async () => {
-    const { begun, ask, end } = works(makeThreads(1))
+    const { begun, ask, end } = works(createSemaphore(1))
     void ask('a')
     const gone = new AbortController()
     const waiting = ask('b', gone.signal)
@@ -95,7 +95,7 @@ describe('Threads', () => {
   })
 
   it('never begin what aborted before it came', async () => {
-    const { begun, ask, end } = works(makeThreads(1))
+    const { begun, ask, end } = works(createSemaphore(1))
     const gone = new AbortController()
     gone.abort(new Error('gone'))
     await assert.rejects(ask('early', gone.signal), /gone/)
@@ -108,7 +108,7 @@ describe('Threads', () => {
   it('never begin what aborted while it was being handed a thread, at whatever step of that', async () => {
     let rejections = 0
     for (let steps = 0; steps < 10; steps++) {
-      const threads = makeThreads(1)
+      const threads = createSemaphore(1)
       const first = deferred<void>()
       const gone = new AbortController()
       let begunAfterAbort = false
@@ -128,7 +128,7 @@ describe('Threads', () => {
   })
 
   it('let work that runs end, though its signal aborts', async () => {
-    const { ask, end } = works(makeThreads(1))
+    const { ask, end } = works(createSemaphore(1))
     const gone = new AbortController()
     const answer = ask('a', gone.signal)
     await turn()
@@ -138,7 +138,7 @@ describe('Threads', () => {
   })
 
   it('leave no listener behind on the signal', async () => {
-    const { ask, end } = works(makeThreads(1))
+    const { ask, end } = works(createSemaphore(1))
     const listeners = new Set<unknown>()
     const signal = new AbortController().signal
     signal.addEventListener = (_: string, listener: unknown) => void listeners.add(listener)

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { type CachedToken, cachedLoginTokens } from '../../../src/adapters/caching/login-tokens.ts'
 import { memoryCustomers } from '../../../src/adapters/memory/customers.ts'
 import { memoryInvalidations } from '../../../src/adapters/memory/invalidations.ts'
 import { memoryLoginTokens } from '../../../src/adapters/memory/login-tokens.ts'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { nodeCache } from '../../../src/adapters/node-cache/cache.ts'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
+import { type CachedToken, cachedLoginTokens } from '../../../src/application/login-tokens/cached.ts'
 import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { LoginTokens } from '../../../src/application/ports/login-tokens.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
@@ -45,7 +45,7 @@ let clock: MovableClock
 let invalidations: Invalidations
 let cache: ReturnType<typeof mapCache<CachedToken>>
 /** Every look-up that reached the store, in order, to be answered by the test. */
-let reads: (Deferred<OwnedToken | null> & { readonly digest: string; readonly waitMs: number })[]
+let reads: (Deferred<OwnedToken | null> & { readonly digest: string; readonly timeoutMs: number })[]
 /** Every change that reached the store, in order, to be answered by the test. */
 let changes: Deferred<boolean>[]
 let tokens: LoginTokens
@@ -66,17 +66,17 @@ function cached(different: { readonly invalidations?: Invalidations } = {}): Log
     return answer.promise
   }
   const inner: LoginTokens = {
-    findByDigest(digest, waitMs) {
-      const read = { ...deferred<OwnedToken | null>(), digest, waitMs }
+    findByDigest(digest, timeoutMs) {
+      const read = { ...deferred<OwnedToken | null>(), digest, timeoutMs }
       reads.push(read)
       return read.promise
     },
-    listOf: async () => [],
+    listByCustomer: async () => [],
     add: change,
     replace: async () => ((await change()) ? 1 : null),
     revoke: change,
     list: async () => ({ tokens: [], end: null }),
-    revokeOf: async () => ((await change()) ? 1 : 0),
+    revokeByCustomer: async () => ((await change()) ? 1 : 0),
     revokeIssuedBefore: async () => ((await change()) ? 1 : 0),
     touch: async () => [],
     prune: async () => 0,
@@ -117,7 +117,7 @@ describe('A look-up', () => {
     assert.deepEqual(await find(), answer)
     assert.equal(await find(), await find())
     assert.equal(reads.length, 1)
-    assert.equal(reads[0]?.waitMs, WAIT)
+    assert.equal(reads[0]?.timeoutMs, WAIT)
   })
 
   it('of another digest asks for itself', async () => {
@@ -155,7 +155,7 @@ describe('A look-up', () => {
 
   it('that fails after it was overtaken leaves the later one alone', async () => {
     const first = find()
-    await invalidations.announce(OF_DIGEST)
+    await invalidations.publish(OF_DIGEST)
     const second = find()
     reads[0]?.reject(new Unavailable())
     await assert.rejects(Promise.resolve(first))
@@ -167,7 +167,7 @@ describe('A look-up', () => {
 
   it('that succeeds after it was overtaken leaves the later one alone', async () => {
     const first = find()
-    await invalidations.announce(OF_DIGEST)
+    await invalidations.publish(OF_DIGEST)
     const second = find()
     reads[0]?.resolve(owned())
     await first
@@ -184,7 +184,7 @@ describe('A look-up', () => {
   ] as const) {
     it(`that finds the token ${what} drops what a faster one has stored`, async () => {
       const slow = find()
-      await invalidations.announce({ kind: 'customer', customerId: 'c2' })
+      await invalidations.publish({ kind: 'customer', customerId: 'c2' })
       await fill(owned())
       reads[0]?.resolve(dead())
       await slow
@@ -193,7 +193,7 @@ describe('A look-up', () => {
 
     it(`that finds the token ${what} keeps the next one from being stored or joined`, async () => {
       const slow = find()
-      await invalidations.announce({ kind: 'customer', customerId: 'c2' })
+      await invalidations.publish({ kind: 'customer', customerId: 'c2' })
       const next = find()
       reads[0]?.resolve(dead())
       await slow
@@ -236,14 +236,14 @@ describe('An invalidation', () => {
   for (const invalidation of [OF_DIGEST, OF_CUSTOMER, EVERYTHING]) {
     it(`of ${invalidation.kind} drops what is kept`, async () => {
       await fill(owned())
-      await invalidations.announce(invalidation)
+      await invalidations.publish(invalidation)
       assert.equal(await isServedFromCache(), false)
     })
 
     it(`case 044: of ${invalidation.kind} keeps a look-up under way from being stored or joined`, async () => {
       const old = owned()
       const before = find()
-      await invalidations.announce(invalidation)
+      await invalidations.publish(invalidation)
       const after = find()
       assert.equal(reads.length, 2, 'the later request joined the look-up that may have read what was')
       reads[0]?.resolve(old)
@@ -256,7 +256,7 @@ describe('An invalidation', () => {
 
     it(`of ${invalidation.kind} does not hinder the look-ups that begin after it`, async () => {
       const before = find()
-      await invalidations.announce(invalidation)
+      await invalidations.publish(invalidation)
       reads[0]?.resolve(owned())
       await before
       await fill(owned())
@@ -268,29 +268,29 @@ describe('An invalidation', () => {
     const before = find()
     reads[0]?.resolve(owned())
     // The answer has arrived, and nobody who waits for it has run yet.
-    const announced = invalidations.announce(OF_DIGEST)
-    await Promise.all([before, announced])
+    const published = invalidations.publish(OF_DIGEST)
+    await Promise.all([before, published])
     assert.equal(cache.size, 0)
   })
 
   it('of another digest or customer leaves what is kept', async () => {
     await fill(owned())
-    await invalidations.announce({ kind: 'digest', digest: aDigest() })
-    await invalidations.announce({ kind: 'customer', customerId: 'c2' })
+    await invalidations.publish({ kind: 'digest', digest: aDigest() })
+    await invalidations.publish({ kind: 'customer', customerId: 'c2' })
     assert.equal(await isServedFromCache(), true)
   })
 
   it('of another digest leaves a look-up under way, of another customer does not', async () => {
     const [first, second] = [aDigest(), aDigest()]
     const finding = find(first)
-    await invalidations.announce({ kind: 'digest', digest: second })
+    await invalidations.publish({ kind: 'digest', digest: second })
     reads[0]?.resolve(owned())
     await finding
     assert.equal(await isServedFromCache(first), true)
 
     const other = find(second)
     // Whose token it reads cannot be known yet.
-    await invalidations.announce({ kind: 'customer', customerId: 'c2' })
+    await invalidations.publish({ kind: 'customer', customerId: 'c2' })
     reads[1]?.resolve(owned())
     await other
     assert.equal(await isServedFromCache(second), false)
@@ -301,7 +301,7 @@ describe('An invalidation', () => {
     for (const digest of digests) await fill(owned(), digest)
     const stranger = aDigest()
     await fill({ token: aLoginToken({ customerId: 'c2' }), customer: aCustomer({ id: 'c2' }) }, stranger)
-    await invalidations.announce(OF_CUSTOMER)
+    await invalidations.publish(OF_CUSTOMER)
     assert.equal(cache.size, 1)
     for (const digest of digests) assert.equal(await isServedFromCache(digest), false)
     assert.equal(await isServedFromCache(stranger), true)
@@ -309,18 +309,17 @@ describe('An invalidation', () => {
 
   it('of a customer still finds a token whose entry was replaced, or was read again after a clear', async () => {
     await fill(owned())
-    await invalidations.announce(EVERYTHING)
+    await invalidations.publish(EVERYTHING)
     await fill(owned())
     clock.advance(TTL)
     await fill(owned())
-    await invalidations.announce(OF_CUSTOMER)
+    await invalidations.publish(OF_CUSTOMER)
     assert.equal(cache.size, 0)
     assert.equal(await isServedFromCache(), false)
   })
 
   it('that nobody looks for is no error', async () => {
-    for (const invalidation of [OF_DIGEST, OF_CUSTOMER, EVERYTHING])
-      await invalidations.announce(invalidation)
+    for (const invalidation of [OF_DIGEST, OF_CUSTOMER, EVERYTHING]) await invalidations.publish(invalidation)
   })
 })
 
@@ -353,7 +352,7 @@ describe('An entry', () => {
     assert.equal(cache.size, 0)
     // Nor is it known as one of its customer's.
     cache.delete = () => assert.fail()
-    await invalidations.announce(OF_CUSTOMER)
+    await invalidations.publish(OF_CUSTOMER)
   })
 
   it('is not used longer because the wall clock was set back', async () => {
@@ -401,20 +400,20 @@ describe('A change', () => {
   for (const [name, change, invalidation] of [
     ['replace', replace, OF_CUSTOMER],
     ['revoke', revoke, OF_DIGEST],
-    ['revokeOf', () => tokens.revokeOf('c1', {}, 1, WAIT), OF_CUSTOMER],
-    ['revokeIssuedBefore', () => tokens.revokeIssuedBefore(1, 1, { waitMs: WAIT }), EVERYTHING],
+    ['revokeOf', () => tokens.revokeByCustomer('c1', {}, 1, WAIT), OF_CUSTOMER],
+    ['revokeIssuedBefore', () => tokens.revokeIssuedBefore(1, 1, { timeoutMs: WAIT }), EVERYTHING],
   ] as const) {
     it(`is committed, then announced, then acknowledged: ${name}`, async () => {
       const steps: string[] = []
-      const obeyed = deferred<void>()
+      const applied = deferred<void>()
       tokens = cached({
         invalidations: {
           subscribe() {},
           isCurrent: () => true,
-          async announce(announced) {
-            assert.deepEqual(announced, invalidation)
+          async publish(published) {
+            assert.deepEqual(published, invalidation)
             steps.push('announced')
-            await obeyed.promise
+            await applied.promise
             steps.push('obeyed')
           },
         },
@@ -429,7 +428,7 @@ describe('A change', () => {
       changes[0]?.resolve(true)
       await turn()
       assert.deepEqual(steps, ['committed', 'announced'])
-      obeyed.resolve()
+      applied.resolve()
       await acknowledged
       assert.deepEqual(steps, ['committed', 'announced', 'obeyed', 'acknowledged'])
     })
@@ -474,7 +473,7 @@ describe('A change', () => {
   })
 
   it('that was refused, or replaced nothing, announces nothing', async () => {
-    const silent = { ...invalidations, announce: () => assert.fail('announced') }
+    const silent = { ...invalidations, publish: () => assert.fail('announced') }
     tokens = cached({ invalidations: silent })
     const refused = replace()
     changes[0]?.resolve(false)
@@ -483,7 +482,7 @@ describe('A change', () => {
 
   it('whose outcome is unknown is obeyed here, and waits for no other instance', async () => {
     await fill(owned())
-    const deaf = { ...invalidations, announce: () => new Promise<void>(() => {}) }
+    const deaf = { ...invalidations, publish: () => new Promise<void>(() => {}) }
     tokens = cached({ invalidations: deaf })
     const changing = revoke()
     changes[0]?.reject(new Unavailable())
@@ -518,13 +517,13 @@ describe('What the cache knows of customers', () => {
     }
     tokens = cached()
     await come(500, 'c1')
-    await invalidations.announce(OF_CUSTOMER)
+    await invalidations.publish(OF_CUSTOMER)
     assert.equal(dropped, 10)
-    await invalidations.announce(OF_CUSTOMER)
+    await invalidations.publish(OF_CUSTOMER)
     assert.equal(dropped, 10)
     await come(5, 'c1')
-    await invalidations.announce(EVERYTHING)
-    await invalidations.announce(OF_CUSTOMER)
+    await invalidations.publish(EVERYTHING)
+    await invalidations.publish(OF_CUSTOMER)
     assert.equal(dropped, 10)
   })
 
@@ -581,7 +580,7 @@ describe('While the invalidations are not current', () => {
     const first = find()
     const second = find()
     isCurrent = true
-    await invalidations.announce(OF_DIGEST)
+    await invalidations.publish(OF_DIGEST)
     for (const read of reads) read.resolve(owned())
     await Promise.all([first, second])
     assert.equal(await isServedFromCache(), false)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { cachedLoginTokens } from '../../../src/adapters/caching/login-tokens.ts'
+import { cachedLoginTokens } from '../../../src/application/login-tokens/cached.ts'
 import { MISTAKES, sketchOfCache } from '../../mutants/caching.ts'
 import { newTally, revocationProperty } from '../../support/revocation-model.ts'
 

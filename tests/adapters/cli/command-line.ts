@@ -5,7 +5,7 @@ import { memoryCustomers } from '../../../src/adapters/memory/customers.ts'
 import { memoryInvalidations } from '../../../src/adapters/memory/invalidations.ts'
 import { memoryLoginTokens } from '../../../src/adapters/memory/login-tokens.ts'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
-import { latchkey } from '../../../src/application/latchkey.ts'
+import { createUseCases } from '../../../src/application/use-cases/use-cases.ts'
 import type { LoginToken } from '../../../src/domain/login-token.ts'
 import { fakePasswords } from '../../support/fakes.ts'
 import { idlePorts } from '../../support/idle-ports.ts'
@@ -28,7 +28,7 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
   const clock = { nowMs: () => NOW_MS, monotonicMs: () => 0, after: () => () => {} }
   let ids = 0
   const nextId = () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`
-  const core = latchkey(
+  const core = createUseCases(
     {
       customers,
       loginTokens,
@@ -64,8 +64,8 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
           tokens: core.tokens,
           tokenRetentionMs: 30 * 86_400_000,
           listCustomers: (afterEmail, limit) => customers.list({ afterEmail, limit }, 1000),
-          tokensOf: (customerId) => loginTokens.listOf(customerId, 1000),
-          patience: core.patience,
+          tokensOf: (customerId) => loginTokens.listByCustomer(customerId, 1000),
+          deadline: core.deadline,
           nowMs: clock.nowMs,
         })
       } finally {
@@ -86,7 +86,7 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
       const stderr = new PassThrough()
       const stdin = Readable.from([Buffer.from(input)])
       const code = await runCli(argv, operations, { stdin, stdout, stderr })
-      return { code, stdout: textOf(stdout), stderr: textOf(stderr) }
+      return { code, stdout: toJsonText(stdout), stderr: toJsonText(stderr) }
     },
     operations,
     /** Stores a customer as somebody with `psql` could, and answers the id. */
@@ -124,6 +124,6 @@ export function fakeHash(password: string): string {
 }
 
 /** Everything that was written to a stream. */
-export function textOf(stream: PassThrough): string {
+export function toJsonText(stream: PassThrough): string {
   return (stream.read() as Buffer | null)?.toString() ?? ''
 }

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { runCli } from '../../../src/adapters/cli/run-cli.ts'
-import { fakeHash, makeCommandLine, type Outcome, textOf } from './command-line.ts'
+import { fakeHash, makeCommandLine, type Outcome, toJsonText } from './command-line.ts'
 
 const PASSWORD = 'correct horse'
 const CTRL_C = '\u0003'
@@ -29,7 +29,12 @@ async function typing(
     if (text === null) stdin.end()
     else stdin.write(text)
   }
-  return { code: await outcome, stdout: textOf(stdout), stderr: textOf(stderr), raw: modes.at(-1) ?? false }
+  return {
+    code: await outcome,
+    stdout: toJsonText(stdout),
+    stderr: toJsonText(stderr),
+    raw: modes.at(-1) ?? false,
+  }
 }
 
 describe('The prompt for a password', () => {

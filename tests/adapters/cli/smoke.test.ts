@@ -20,7 +20,7 @@ async function listening(t: TestContext, server: Server): Promise<number> {
   await new Promise((resolve) => server.once('listening', resolve))
   return (server.address() as AddressInfo).port
 }
-const answering = (t: TestContext, answer: RequestListener) => listening(t, createServer(answer))
+const responding = (t: TestContext, answer: RequestListener) => listening(t, createServer(answer))
 
 describe('smoke', () => {
   let one: RunningApp
@@ -77,7 +77,7 @@ describe('smoke', () => {
   test('finds an instance that goes on accepting, and how long it does', async (t) => {
     let isOut = false
     let late = 3
-    const port = await answering(t, (request, response) => {
+    const port = await responding(t, (request, response) => {
       const failure = (reason: string) => ({ success: false, reason, error: 'No.' })
       const answer = (status: number, body: object) => {
         response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
@@ -99,7 +99,7 @@ describe('smoke', () => {
 
   test('logs out again where something is wrong after the login', async (t) => {
     const asked: (string | undefined)[] = []
-    const port = await answering(t, (request, response) => {
+    const port = await responding(t, (request, response) => {
       asked.push(request.url)
       const hasToken = request.headers.authorization !== undefined
       const [status, body] =
@@ -117,7 +117,7 @@ describe('smoke', () => {
   })
 
   test('tells in one line who answers, where that is no Latchkey', async (t) => {
-    const port = await answering(t, (_request, response) =>
+    const port = await responding(t, (_request, response) =>
       response.setHeader('Content-Type', 'text/html').end('<p>'),
     )
     assert.deepEqual(await smoke([`http://127.0.0.1:${port}/base`]), {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { firstWelcome, laterWelcome, tourOf } from '../../../src/adapters/cli/welcome.ts'
+import { firstSteps, firstWelcome, laterWelcome } from '../../../src/adapters/cli/welcome.ts'
 
 const url = 'http://127.0.0.1:3000'
 const dataDir = '/srv/latchkey/data'
@@ -63,7 +63,7 @@ describe('The tour of the welcome', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const odd = { email: "o'hara@example.com", password: 'a"b\\c$HOME`id`!' }
-    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', tourOf(base, odd)])
+    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', firstSteps(base, odd)])
     server.close()
     assert.deepEqual([stdout, stderr], ['{"success":true}\n{"success":true}\n', ''])
     assert.deepEqual(heard, [
@@ -75,6 +75,6 @@ describe('The tour of the welcome', () => {
 
   test('is in the welcome as it is, indented', () => {
     const welcome = firstWelcome({ url, dataDir, demo, command })
-    assert.ok(welcome.replaceAll(/^ {4}/gm, '').includes(tourOf(url, demo)))
+    assert.ok(welcome.replaceAll(/^ {4}/gm, '').includes(firstSteps(url, demo)))
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { inspect } from 'node:util'
 import { surveyConfiguration } from '../../../src/adapters/config/survey.ts'
-import { problemsOf, read, refusalOf } from './reading.ts'
+import { problemsOf, read, toRefusal } from './reading.ts'
 
 /** Each leaves a part of the password, `canary`, outside of the password that a URL parser finds. */
 const CUT_SHORT = [
@@ -29,7 +29,7 @@ const CUT_SHORT = [
 describe('The URL of a database', () => {
   for (const url of CUT_SHORT)
     test(`is rejected, and shown nowhere, when it is ${url}`, () => {
-      const refusal = refusalOf({ DATABASE_URL: url })
+      const refusal = toRefusal({ DATABASE_URL: url })
       assert.deepEqual(
         refusal.problems.map(({ name }) => name),
         ['DATABASE_URL'],

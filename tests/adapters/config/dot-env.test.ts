@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { inspect } from 'node:util'
-import { read, refusalOf } from './reading.ts'
+import { read, toRefusal } from './reading.ts'
 
 const URL_OF_DATABASE = 'postgres://app:hunter2@db.example/app'
 
@@ -58,7 +58,7 @@ describe('A .env file', () => {
 
   for (const [title, line] of REJECTED)
     test(`is rejected with the line number, and without its text, for ${title}`, () => {
-      const refusal = refusalOf({}, { dotEnv: `HOST=::1\r\n${line}\nDATABASE_URL=${URL_OF_DATABASE}\n` })
+      const refusal = toRefusal({}, { dotEnv: `HOST=::1\r\n${line}\nDATABASE_URL=${URL_OF_DATABASE}\n` })
       assert.equal(refusal.message.split('\n').length, 1)
       assert.match(refusal.message, /^\.env: Line 2 /)
       assert.doesNotMatch(inspect(refusal, { depth: null }), /hun/)
@@ -67,7 +67,7 @@ describe('A .env file', () => {
   test('is rejected with every wrong line and every wrong setting', () => {
     const dotEnv = 'a\nPORT=many\nb\n# c\nTOKEN_TTL=1h\nA="b\nc"\n'
     assert.deepEqual(
-      refusalOf({}, { dotEnv }).problems.map(({ name, problem }) => `${name} ${/\d+/.exec(problem)?.[0]}`),
+      toRefusal({}, { dotEnv }).problems.map(({ name, problem }) => `${name} ${/\d+/.exec(problem)?.[0]}`),
       ['.env 1', '.env 3', '.env 6', '.env 7', 'PORT 0'],
     )
   })
@@ -78,6 +78,6 @@ describe('A .env file', () => {
   })
 
   test('leaves a value empty before a comment', () => {
-    assert.match(refusalOf({}, { dotEnv: 'PORT= # comment' }).message, /^PORT: Is empty/)
+    assert.match(toRefusal({}, { dotEnv: 'PORT= # comment' }).message, /^PORT: Is empty/)
   })
 })

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { ConfigurationRefused } from '../../../src/adapters/config/configuration-refused.ts'
 import { SETTINGS } from '../../../src/adapters/config/settings.ts'
 import { newServiceSecret } from '../../../src/adapters/node-crypto/service-secrets.ts'
-import { problemsOf, read, refusalOf } from './reading.ts'
+import { problemsOf, read, toRefusal } from './reading.ts'
 
 const S32 = 'abcdefghijklmnopqrstuvwxyz012345'
 
@@ -29,7 +29,7 @@ describe('The configuration', () => {
 
   test('tells all problems at once, each on a line with its name and an example that is accepted', () => {
     const bad = Object.fromEntries(SETTINGS.map(({ name }) => [name, '\0']))
-    const { problems, message } = refusalOf(bad)
+    const { problems, message } = toRefusal(bad)
     assert.deepEqual(problems.map(({ name }) => name).sort(), SETTINGS.map(({ name }) => name).sort())
     assert.equal(message.split('\n').length, SETTINGS.length)
     for (const { name, problem, example } of problems) {
@@ -145,7 +145,7 @@ describe('A secret in a file', () => {
     ['holds something else', holding('hunter2'), /postgres:/],
   ] as const)
     test(`is refused when the file ${title}, without the path or the content`, () => {
-      const refusal = refusalOf({ DATABASE_URL_FILE: '/run/secrets/hunter2' }, { readFile })
+      const refusal = toRefusal({ DATABASE_URL_FILE: '/run/secrets/hunter2' }, { readFile })
       assert.deepEqual(
         refusal.problems.map(({ name }) => name),
         ['DATABASE_URL_FILE'],
@@ -177,7 +177,7 @@ describe('A refusal', () => {
     ['SERVICE_TOKENS', 'a=b,hunter2hunter2'],
   ] as const)
     test(`never shows the secret in ${name}=${value}`, () => {
-      assert.doesNotMatch(inspect(refusalOf({ [name]: value }), { depth: null }), /hunter2/)
+      assert.doesNotMatch(inspect(toRefusal({ [name]: value }), { depth: null }), /hunter2/)
     })
 
   test('is the only error, whatever the sources hold', () => {

@@ -15,7 +15,7 @@ export function read(env: Env, more: More = {}): ReturnType<typeof readConfigura
 }
 
 /** The refusal that these variables meet. */
-export function refusalOf(env: Env, more: More = {}): ConfigurationRefused {
+export function toRefusal(env: Env, more: More = {}): ConfigurationRefused {
   try {
     read(env, more)
   } catch (error) {
@@ -27,5 +27,5 @@ export function refusalOf(env: Env, more: More = {}): ConfigurationRefused {
 
 /** The problems that these variables have. */
 export function problemsOf(env: Env, more: More = {}): readonly ConfigurationProblem[] {
-  return refusalOf(env, more).problems
+  return toRefusal(env, more).problems
 }

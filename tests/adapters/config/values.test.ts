@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Configuration } from '../../../src/adapters/config/configuration.ts'
 import { SETTINGS, type SettingName } from '../../../src/adapters/config/settings.ts'
+import type { Configuration } from '../../../src/application/configuration.ts'
 import { problemsOf, read } from './reading.ts'
 
 const S32 = 'abcdefghijklmnopqrstuvwxyz012345'

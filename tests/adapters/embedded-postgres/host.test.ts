@@ -18,7 +18,7 @@ import { openHere, openInProcess, postmastersOf, query, testFolder } from './sup
 
 const isRoot = process.getuid?.() === 0
 const asRoot = { skip: isRoot ? false : 'needs root, to give files to other accounts' }
-const NOBODY = { uid: 65534, gid: 65534 }
+const ANONYMOUS = { uid: 65534, gid: 65534 }
 
 test(
   'L8: as root, in a folder that others cannot enter, programs and data go to a place that they can',
@@ -64,8 +64,8 @@ test(
     const service = openHere(t, { home, role: 'service', host: { passwd } })
     const { dataDir } = await service.opened()
     const [postmaster = 0] = postmastersOf(join(dataDir, 'postgres'))
-    assert.equal(statSync(`/proc/${postmaster}`).uid, NOBODY.uid)
-    assert.equal(statSync(join(dataDir, 'postgres')).uid, NOBODY.uid)
+    assert.equal(statSync(`/proc/${postmaster}`).uid, ANONYMOUS.uid)
+    assert.equal(statSync(join(dataDir, 'postgres')).uid, ANONYMOUS.uid)
     assert.equal(statSync(join(dataDir, 'password')).uid, 0)
     await service.close()
 
@@ -97,12 +97,12 @@ test(
     removeLinks(packageFile)
     const data = join(home, 'own')
     mkdirSync(data)
-    chownSync(data, NOBODY.uid, NOBODY.gid)
+    chownSync(data, ANONYMOUS.uid, ANONYMOUS.gid)
     const env = { LANG: 'C', LC_ALL: '', HOME: '/', TMPDIR: '/tmp' }
     const service = openInProcess(
       t,
       { home, dataDir: data, role: 'service', host: { packageFile } },
-      { as: NOBODY, env },
+      { as: ANONYMOUS, env },
     )
     const { url, notes } = await service.opened()
     assert.match(notes?.[0] ?? '', /^The PostgreSQL programs are used from a copy in .*\/own\/postgres-/)
@@ -116,12 +116,12 @@ test(
     const alone = openHere(t, { home, dataDir: data, role: 'command', host: { packageFile } })
     await alone.opened()
     const [postmaster = 0] = postmastersOf(join(data, 'postgres'))
-    assert.equal(statSync(`/proc/${postmaster}`).uid, NOBODY.uid)
+    assert.equal(statSync(`/proc/${postmaster}`).uid, ANONYMOUS.uid)
     await alone.close()
     const after = openInProcess(
       t,
       { home, dataDir: data, role: 'service', host: { packageFile } },
-      { as: NOBODY, env },
+      { as: ANONYMOUS, env },
     )
     await after.opened()
     await after.close()
@@ -142,7 +142,7 @@ test('L8: missing symbolic links are made, by several processes at once too', as
 
 test('L8: a folder that may not be written is refused in one line', asRoot, async (t) => {
   const home = testFolder(t)
-  const inside = await openInProcess(t, { home, role: 'service' }, { as: NOBODY }).refusal()
+  const inside = await openInProcess(t, { home, role: 'service' }, { as: ANONYMOUS }).refusal()
   assert.match(
     inside,
     /^The data folder .*\/data cannot be used: permission denied\. Set DATA_DIR .*DATABASE_URL/,

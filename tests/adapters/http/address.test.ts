@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { isIPv6 } from 'node:net'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { addressOf } from '../../../src/adapters/http/address.ts'
+import { clientAddress } from '../../../src/adapters/http/request/client-address.ts'
 
 const of = (remoteAddress: string | undefined, forwarded?: string, trustedProxies = 0) =>
-  addressOf(
+  clientAddress(
     { socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } },
     trustedProxies,
   )

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as v from 'valibot'
-import { AnswerText, keptFor } from '../../../src/adapters/http/answer-text.ts'
+import { cachedBodies, JsonBody } from '../../../src/adapters/http/response/json-body.ts'
 import type { OwnedToken } from '../../../src/domain/login-token.ts'
 import { aCustomer, aLoginToken } from '../../../src/testing/builders.ts'
 
 describe('the text of an answer', () => {
   test('begins with success, and knows its length in bytes', () => {
-    const { text, bytes } = new AnswerText({ name: 'Zoë 😀' })
+    const { text, bytes } = new JsonBody({ name: 'Zoë 😀' })
     assert.equal(text, '{"success":true,"name":"Zoë 😀"}')
     assert.equal(bytes, Buffer.from(text).length)
     assert.notEqual(bytes, text.length)
-    assert.equal(new AnswerText(undefined).text, '{"success":true}')
+    assert.equal(new JsonBody(undefined).text, '{"success":true}')
   })
 
   test('is made once for a token and its customer, and again when either is another', () => {
     let made = 0
     const returns = v.object({ token: v.string(), name: v.nullable(v.string()) })
-    const handle = keptFor(returns, ({ token, customer }: OwnedToken) => {
+    const handle = cachedBodies(returns, ({ token, customer }: OwnedToken) => {
       made += 1
       return { token: token.id, name: customer.name, undeclared: 'stays here' }
     })

@@ -5,9 +5,9 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
 import { MethodNotAllowed, NotFound } from '../../../src/adapters/http/errors.ts'
-import { ClientGone } from '../../../src/adapters/http/exchange.ts'
-import { route } from '../../../src/adapters/http/route.ts'
-import { streamed } from '../../../src/adapters/http/streamed-list.ts'
+import { streamed } from '../../../src/adapters/http/response/streamed-list.ts'
+import { route } from '../../../src/adapters/http/routing/route.ts'
+import { ClientGone } from '../../../src/adapters/http/server/exchange.ts'
 import {
   InsufficientScope,
   LatchkeyError,
@@ -315,9 +315,9 @@ describe('What a handler answers', () => {
   it('of a refusal can be read by who still sends past the deadline', async () => {
     const asking = request({ port: app.port, path: '/api/slow-body', method: 'POST', headers: CHUNKED_JSON })
     asking.on('error', () => {}).write(`"${'x'.repeat(70_000)}`)
-    const answered = once(asking, 'response') as Promise<[IncomingMessage]>
+    const responded = once(asking, 'response') as Promise<[IncomingMessage]>
     await sleep(300)
-    const [response] = await answered
+    const [response] = await responded
     assert.equal(response.statusCode, 413)
     let text = ''
     for await (const piece of response) text += piece

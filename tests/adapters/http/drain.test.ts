@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { beforeEach, describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { route } from '../../../src/adapters/http/route.ts'
+import { route } from '../../../src/adapters/http/routing/route.ts'
 import { type Deferred, deferred, turn } from '../../support/fakes.ts'
 import { comparable, sendRaw } from '../../support/raw-http.ts'
 import { startApp } from '../../support/running-app.ts'
@@ -100,14 +100,14 @@ describe('a drain', () => {
     })
     t.after(() => client.terminate())
     await once(client, 'online')
-    const answered = once(client, 'message')
+    const responded = once(client, 'message')
     // Just before the delay is over, in the same turn of the loop.
     setTimeout(() => {
       client.postMessage('connect')
       Atomics.wait(sent, 0, 0, 10_000)
     }, 300)
     await app.service.stop({ delay: true })
-    const [answer] = await answered
+    const [answer] = await responded
     assert.match(answer, /^HTTP\/1\.1 200 .*Connection: close/s)
     await app.database.drop()
   })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as v from 'valibot'
-import { describeError } from '../../../src/adapters/http/error-report.ts'
-import { conforming } from '../../../src/adapters/http/response-mismatch.ts'
+import { describeError } from '../../../src/adapters/http/response/error-report.ts'
+import { conforming } from '../../../src/adapters/http/response/response-mismatch.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 
 const on = { messages: true }

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, mock, test } from 'node:test'
 import * as v from 'valibot'
-import { route } from '../../../src/adapters/http/route.ts'
-import { streamed } from '../../../src/adapters/http/streamed-list.ts'
-import type { Caller } from '../../../src/application/authenticate.ts'
+import { streamed } from '../../../src/adapters/http/response/streamed-list.ts'
+import { route } from '../../../src/adapters/http/routing/route.ts'
+import type { Caller } from '../../../src/application/use-cases/authenticate.ts'
 import { createTestApp, type TestApp } from '../../../src/testing/test-app.ts'
 import { type Deferred, deferred } from '../../support/fakes.ts'
 import { takeAnswer } from '../../support/raw-http.ts'
@@ -95,7 +95,7 @@ async function open(): Promise<{ socket: Socket; received(): string }> {
 /** Sends a request in two pieces, with something done between them; returns its response. */
 async function sendLate(first: string, rest: string, meanwhile: () => unknown) {
   const { socket, received } = await open()
-  const authenticated = mock.method(app.latchkey, 'authenticate')
+  const authenticated = mock.method(app.useCases, 'authenticate')
   socket.write(first)
   await until(() => authenticated.mock.callCount() > 0)
   authenticated.mock.restore()
@@ -147,7 +147,7 @@ describe('a request whose body is late', () => {
     assert.equal(expired?.status, 401)
     const other = await login()
     const disabled = await sendLate(head('upload', other.secret, SIZED), BODY, () =>
-      app.latchkey.customers.disable(other.customerId, app.latchkey.patience()),
+      app.useCases.customers.disable(other.customerId, app.useCases.deadline()),
     )
     assert.equal(disabled?.status, 401)
   })
@@ -156,7 +156,7 @@ describe('a request whose body is late', () => {
     const { secret } = await login()
     assert.equal((await sendLate(head('upload', secret, SIZED), BODY, () => {}))?.status, 200)
     const { socket, received } = await open()
-    const verified = mock.method(app.latchkey, 'verifyServiceToken')
+    const verified = mock.method(app.useCases, 'verifyServiceToken')
     socket.write(head('report', SERVICE_SECRET, SIZED))
     await until(() => verified.mock.callCount() === 1)
     socket.write(BODY)
@@ -177,7 +177,7 @@ test('a request whose body arrives with its head is authenticated once', async (
     head('bodiless', secret, SIZED) + BODY,
   ]) {
     const { socket, received } = await open()
-    const authenticated = mock.method(app.latchkey, 'authenticate')
+    const authenticated = mock.method(app.useCases, 'authenticate')
     socket.write(whole)
     await until(() => takeAnswer(received(), false) !== null)
     assert.equal(takeAnswer(received(), false)?.answer.status, 200)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as v from 'valibot'
-import { type Route, RouteRefused } from '../../../src/adapters/http/declared-route.ts'
 import { MethodNotAllowed, NotFound } from '../../../src/adapters/http/errors.ts'
-import { route } from '../../../src/adapters/http/route.ts'
-import { makeRouter } from '../../../src/adapters/http/router.ts'
-import { streamed } from '../../../src/adapters/http/streamed-list.ts'
+import { streamed } from '../../../src/adapters/http/response/streamed-list.ts'
+import { type Route, RouteRefused } from '../../../src/adapters/http/routing/declared-route.ts'
+import { route } from '../../../src/adapters/http/routing/route.ts'
+import { createRouter } from '../../../src/adapters/http/routing/router.ts'
 
 const handle = () => ({})
 
@@ -148,7 +148,7 @@ describe('the router', () => {
     route('GET /orders/:id/lines', { auth: 'none', handle }),
     route('DELETE /orders/:orderId', { auth: 'none', handle }),
   ]
-  const match = makeRouter(routes)
+  const match = createRouter(routes)
   const found = (method: string, path: string) => {
     const hit = match(method, path)
     return hit.kind === 'route' ? [hit.route.path, hit.params] : [hit.allow]
@@ -184,6 +184,6 @@ describe('the router', () => {
 
   test('refuses two routes of one method and path, whatever a parameter is called', () => {
     const twice = [...routes, route('GET /orders/:number', { auth: 'none', handle })]
-    assert.throws(() => makeRouter(twice), RouteRefused)
+    assert.throws(() => createRouter(twice), RouteRefused)
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { traceIdOf } from '../../../src/adapters/http/trace-context.ts'
+import { parseTraceId } from '../../../src/adapters/http/request/trace-context.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = '00f067aa0ba902b7'
@@ -12,7 +12,7 @@ test('a traceparent is taken as W3C Trace Context has it, of later versions what
     `01-${TRACE}-${PARENT}-01`,
     `cc-${TRACE}-${PARENT}-01-what-the-future-will-be-like`,
   ])
-    assert.equal(traceIdOf(header), TRACE, header)
+    assert.equal(parseTraceId(header), TRACE, header)
 })
 
 test('one that is not valid is none', () => {
@@ -32,5 +32,5 @@ test('one that is not valid is none', () => {
     `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`,
     `00-${TRACE}-${PARENT}-01\n`,
   ])
-    assert.equal(traceIdOf(header), null, String(header))
+    assert.equal(parseTraceId(header), null, String(header))
 })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { memoryInvalidations, outlivedInvalidations } from '../../../src/adapters/memory/invalidations.ts'
+import { memoryInvalidations, timedInvalidations } from '../../../src/adapters/memory/invalidations.ts'
 import { invalidationsContract } from '../../../src/testing/contracts/invalidations.ts'
 
 invalidationsContract('the memory', async () => memoryInvalidations())
 
 describe('invalidations that nobody else hears', () => {
   /** What was waited for, each wait over at once. */
-  const waitsFor = async (keptMs: number) => {
+  const waitsFor = async (lifetimeMs: number) => {
     const waits: number[] = []
     const clock = {
       after(ms: number, call: () => void) {
@@ -16,9 +16,9 @@ describe('invalidations that nobody else hears', () => {
         return () => {}
       },
     }
-    const { announce, isCurrent } = outlivedInvalidations(clock, keptMs)
+    const { publish, isCurrent } = timedInvalidations(clock, lifetimeMs)
     assert.equal(isCurrent(), false)
-    await announce({ kind: 'everything' })
+    await publish({ kind: 'everything' })
     return waits
   }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Labels, level, quantile, rate, readingOf } from '../../../src/adapters/ops/reading.ts'
+import { type Labels, level, quantile, rate, readMetrics } from '../../../src/adapters/ops/reading.ts'
 
 const counted = (...values: readonly (readonly [labels: Labels, value: number])[]) =>
-  readingOf([{ name: 'total', values: values.map(([labels, value]) => ({ labels, value })) }])
-const NONE = readingOf([])
+  readMetrics([{ name: 'total', values: values.map(([labels, value]) => ({ labels, value })) }])
+const NONE = readMetrics([])
 
 /** Cumulative counts below 1, 2 and 4, and of all. */
 const histogram = (route: string, ...counts: readonly number[]) =>
@@ -40,17 +40,17 @@ describe('A rate', () => {
 
   it('is of what was read then, also where the same values are counted in further', () => {
     const live = { labels: { result: 'good' }, value: 1 }
-    const before = readingOf([{ name: 'total', values: [live] }])
+    const before = readMetrics([{ name: 'total', values: [live] }])
     live.value = 7
-    assert.equal(ofGood(readingOf([{ name: 'total', values: [live] }]), before, 1), 6)
+    assert.equal(ofGood(readMetrics([{ name: 'total', values: [live] }]), before, 1), 6)
   })
 })
 
 describe('A quantile', () => {
-  const before = readingOf([
+  const before = readMetrics([
     { name: 'seconds', values: [...histogram('a', 100, 100, 100, 100), ...histogram('b', 0, 0, 0, 0)] },
   ])
-  const now = readingOf([
+  const now = readMetrics([
     { name: 'seconds', values: [...histogram('a', 102, 104, 104, 104), ...histogram('b', 0, 4, 4, 6)] },
   ])
   const ofA = ({ route }: Labels) => route === 'a'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Family } from '../../../src/adapters/ops/reading.ts'
-import { makeSamples } from '../../../src/adapters/ops/samples.ts'
+import { createSamples } from '../../../src/adapters/ops/samples.ts'
 import { startSampling } from '../../../src/adapters/ops/sampling.ts'
 import { movableClock } from '../../../src/testing/movable-clock.ts'
 import { recordingLog } from '../../../src/testing/recorded.ts'
@@ -14,7 +14,7 @@ function sampled(keep: number) {
     { name: 'latchkey_logins_total', values: [{ labels: { result: 'failed' }, value: failed }] },
     { name: 'latchkey_hashing_waiting', values: [{ labels: {}, value: 1 / 3 }] },
   ]
-  const samples = makeSamples({ collect, clock, keep })
+  const samples = createSamples({ collect, clock, keep })
   return {
     samples,
     clock,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { lastingLines } from '../../../src/adapters/pino/lasting-lines.ts'
+import { durableLines } from '../../../src/adapters/pino/durable-lines.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-audit-'))
@@ -38,7 +38,7 @@ describe('A pipe', () => {
 
   it('that is full is waited for once, and then refuses at once for a while', () => {
     const { read, write } = openPipe()
-    const lines = lastingLines(write)
+    const lines = durableLines(write)
     const room = fill(lines.write)
     assert.ok(room > 0)
     const beganMs = performance.now()
@@ -54,7 +54,7 @@ describe('A pipe', () => {
 
   it('whose reader is gone makes the event unavailable, and ends no process', () => {
     const { read, write } = openPipe()
-    const lines = lastingLines(write)
+    const lines = durableLines(write)
     lines.write(line)
     closeSync(read)
     assert.throws(
@@ -66,7 +66,7 @@ describe('A pipe', () => {
 
   it('that was full in the midst of a line has the next one whole', () => {
     const { read, write } = openPipe()
-    const lines = lastingLines(write)
+    const lines = durableLines(write)
     for (let count = 0; count < 60; count++) lines.write(line)
     assert.throws(() => lines.write(`${'y'.repeat(8191)}\n`), Unavailable)
     const bytes = Buffer.alloc(100_000)
@@ -103,7 +103,7 @@ describe('A pipe', () => {
     )
     return new Promise<void>((resolve, reject) => {
       reader.once('online', () => {
-        lastingLines(write).write(`${'y'.repeat(299_999)}\n`)
+        durableLines(write).write(`${'y'.repeat(299_999)}\n`)
       })
       reader.once('error', reject)
       reader.once('message', (bytes) => {

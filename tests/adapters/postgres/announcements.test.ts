@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { Client } from 'pg'
-import { noticeOf } from '../../../src/adapters/postgres/announcing/notices.ts'
+import { decodeNotification } from '../../../src/adapters/postgres/revocation/notifications.ts'
 import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
 import { aDigest, aLoginToken } from '../../../src/testing/builders.ts'
-import { login, namedToken, storedCustomer, WAIT_MS } from '../../../src/testing/stores.ts'
+import { login, namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 
 describe('the triggers', () => {
@@ -27,11 +27,11 @@ describe('the triggers', () => {
   })
 
   /** What was announced since the last call. Notifications come in the order of commits: a last one ends the wait. */
-  async function announced(): Promise<readonly Invalidation[]> {
+  async function publishInvalidation(): Promise<readonly Invalidation[]> {
     await stores.database.sql("select pg_notify('latchkey', 'end')")
     while (payloads.at(-1) !== 'end') await listener.query('select 1')
     return payloads.splice(0).flatMap((payload) => {
-      const notice = noticeOf(payload)
+      const notice = decodeNotification(payload)
       return notice?.says === 'changed' ? notice.invalidations : []
     })
   }
@@ -41,20 +41,20 @@ describe('the triggers', () => {
     const customer = await storedCustomer(stores)
     const bot = await namedToken(stores, customer)
     const { token, digest } = await login(stores, customer)
-    await announced()
-    await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
-    assert.deepEqual(await announced(), [{ kind: 'digest', digest }])
+    await publishInvalidation()
+    await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
+    assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest }])
     await sql('update login_tokens set revoked_at = now() where customer_id = $1', [customer.id])
-    assert.deepEqual(await announced(), [{ kind: 'digest', digest: bot.digest }])
+    assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest: bot.digest }])
   })
 
   it('announce the earlier token of a login, and nothing of a first one', async () => {
     const customer = await storedCustomer(stores)
-    await announced()
+    await publishInvalidation()
     const { digest } = await login(stores, customer)
-    assert.deepEqual(await announced(), [])
+    assert.deepEqual(await publishInvalidation(), [])
     await login(stores, customer)
-    assert.deepEqual(await announced(), [{ kind: 'digest', digest }])
+    assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest }])
   })
 
   for (const change of [
@@ -68,9 +68,9 @@ describe('the triggers', () => {
     it(`announce a token whose ${change.split(' ')[0]} changes: ${change}`, async () => {
       const expiresAtMs = Date.now() + 3_600_000
       const { token, digest } = await namedToken(stores, await storedCustomer(stores), { expiresAtMs })
-      await announced()
+      await publishInvalidation()
       await sql(`update login_tokens set ${change} where id = $1`, [token.id])
-      assert.deepEqual(await announced(), [{ kind: 'digest', digest }])
+      assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest }])
       await sql("delete from login_tokens where token_hash = decode(repeat('00', 32), 'hex')")
     })
   }
@@ -78,15 +78,15 @@ describe('the triggers', () => {
   it('announce a token that is given to another customer', async () => {
     const { token, digest } = await namedToken(stores, await storedCustomer(stores))
     const other = await storedCustomer(stores)
-    await announced()
+    await publishInvalidation()
     await sql('update login_tokens set customer_id = $2 where id = $1', [token.id, other.id])
-    assert.deepEqual(await announced(), [{ kind: 'digest', digest }])
+    assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest }])
   })
 
   it('announce a customer who is disabled, renamed or given another e-mail, by the id', async () => {
     const { id } = await storedCustomer(stores)
     const expected = [{ kind: 'customer', customerId: id }]
-    await announced()
+    await publishInvalidation()
     for (const change of [
       'disabled_at = now()',
       "name = 'Grace'",
@@ -94,16 +94,16 @@ describe('the triggers', () => {
       'name = null',
     ]) {
       await sql(`update customers set ${change} where id = $1`, [id])
-      assert.deepEqual(await announced(), expected, change)
+      assert.deepEqual(await publishInvalidation(), expected, change)
     }
   })
 
   it('announce a customer who goes, and the tokens that go with the customer', async () => {
     const customer = await storedCustomer(stores)
     const { digest } = await login(stores, customer)
-    await announced()
-    await stores.customers.delete(customer.id, WAIT_MS)
-    const both = await announced()
+    await publishInvalidation()
+    await stores.customers.delete(customer.id, TIMEOUT_MS)
+    const both = await publishInvalidation()
     assert.equal(both.length, 2)
     assert.ok(both.some((one) => one.kind === 'customer' && one.customerId === customer.id))
     assert.ok(both.some((one) => one.kind === 'digest' && one.digest === digest))
@@ -117,9 +117,9 @@ describe('the triggers', () => {
       'delete from login_tokens where id = $1',
     ]) {
       const { token, digest } = await namedToken(stores, customer, { expiresAtMs })
-      await announced()
+      await publishInvalidation()
       await sql(change, [token.id])
-      assert.deepEqual(await announced(), [{ kind: 'digest', digest }], change)
+      assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest }], change)
     }
     await sql('delete from login_tokens where customer_id = $1', [customer.id])
   })
@@ -133,12 +133,12 @@ describe('the triggers', () => {
          from generate_series(1, 500) as n`,
       [id],
     )
-    await announced()
-    assert.equal(await stores.loginTokens.prune(400_000, 1000, WAIT_MS), 399)
-    const digests = await announced()
+    await publishInvalidation()
+    assert.equal(await stores.loginTokens.prune(400_000, 1000, TIMEOUT_MS), 399)
+    const digests = await publishInvalidation()
     assert.equal(digests.length, 320)
     assert.ok(digests.every(({ kind }) => kind === 'digest'))
-    assert.equal(await stores.loginTokens.prune(1_000_000, 1000, WAIT_MS), 101)
+    assert.equal(await stores.loginTokens.prune(1_000_000, 1000, TIMEOUT_MS), 101)
   })
 
   it('announce nothing of a touch, a rehash, a prune of revoked tokens, an insertion or a change of nothing', async (t) => {
@@ -147,20 +147,20 @@ describe('the triggers', () => {
     const longAgoMs = Date.now() - 2 * 3_600_000
     const revoked = await namedToken(stores, customer)
     await sql('update login_tokens set revoked_at = now() where id = $1', [revoked.token.id])
-    await announced()
+    await publishInvalidation()
     const count = async (doing: Promise<unknown>) => {
       await doing
-      assert.deepEqual(await announced(), [])
+      assert.deepEqual(await publishInvalidation(), [])
     }
     await count(sql('update login_tokens set last_used_at = now()'))
-    await count(stores.loginTokens.touch([{ id: token.id, atMs: Date.now() + 60_000 }], WAIT_MS))
+    await count(stores.loginTokens.touch([{ id: token.id, atMs: Date.now() + 60_000 }], TIMEOUT_MS))
     await namedToken(stores, customer, { revokedAtMs: longAgoMs })
-    assert.equal(await stores.loginTokens.prune(longAgoMs + 1, 1000, WAIT_MS), 1)
-    assert.deepEqual(await announced(), [])
+    assert.equal(await stores.loginTokens.prune(longAgoMs + 1, 1000, TIMEOUT_MS), 1)
+    assert.deepEqual(await publishInvalidation(), [])
     await count(sql("update customers set password_hash = 'rehashed', updated_at = now()"))
     await count(sql('delete from login_tokens where revoked_at is not null'))
     await count(
-      stores.loginTokens.add(aLoginToken({ customerId: customer.id, name: 'b' }), aDigest(), WAIT_MS),
+      stores.loginTokens.add(aLoginToken({ customerId: customer.id, name: 'b' }), aDigest(), TIMEOUT_MS),
     )
     await count(sql('update login_tokens set revoked_at = revoked_at, name = name where id = $1', [token.id]))
     await count(sql('update customers set name = name, email = email'))
@@ -171,10 +171,10 @@ describe('the triggers', () => {
 
   it('announce nothing of a token that comes back, since nobody can hold it', async () => {
     const { token, digest } = await namedToken(stores, await storedCustomer(stores))
-    await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
-    await announced()
+    await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
+    await publishInvalidation()
     await sql('update login_tokens set revoked_at = null where id = $1', [token.id])
-    assert.deepEqual(await announced(), [])
+    assert.deepEqual(await publishInvalidation(), [])
   })
 
   for (const [rows, expected] of [
@@ -189,13 +189,13 @@ describe('the triggers', () => {
            from generate_series(1, ${rows}) as n`,
         [id],
       )
-      await announced()
+      await publishInvalidation()
       for (const change of [
         "update login_tokens set abilities = '{a}' where name = 'many'",
         "delete from login_tokens where name = 'many'",
       ]) {
         await sql(change)
-        const all = await announced()
+        const all = await publishInvalidation()
         assert.equal(all.length, expected, change)
         assert.equal(all[0]?.kind, expected === 1 ? 'everything' : 'digest')
       }
@@ -203,33 +203,33 @@ describe('the triggers', () => {
   }
 
   it('say to forget all when a table is emptied', async () => {
-    await announced()
+    await publishInvalidation()
     await sql('truncate login_tokens')
-    assert.deepEqual(await announced(), [{ kind: 'everything' }])
+    assert.deepEqual(await publishInvalidation(), [{ kind: 'everything' }])
     await sql('truncate customers cascade')
-    assert.ok((await announced()).every(({ kind }) => kind === 'everything'))
+    assert.ok((await publishInvalidation()).every(({ kind }) => kind === 'everything'))
   })
 
   it('announce what a session changes that has switched triggers off', async () => {
     const { token, digest } = await namedToken(stores, await storedCustomer(stores))
-    await announced()
+    await publishInvalidation()
     const replica = new Client({ connectionString: stores.database.url })
     await replica.connect()
     await replica.query('set session_replication_role = replica')
     await replica.query('update login_tokens set revoked_at = now() where id = $1', [token.id])
     await replica.end()
-    assert.deepEqual(await announced(), [{ kind: 'digest', digest }])
+    assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest }])
   })
 
   it('announce nothing of a change that is rolled back', async () => {
     const { token } = await namedToken(stores, await storedCustomer(stores))
-    await announced()
+    await publishInvalidation()
     await sql(
       `do $$ begin
          update login_tokens set revoked_at = now() where id = '${token.id}';
          raise exception 'no';
        end $$`,
     ).catch(() => {})
-    assert.deepEqual(await announced(), [])
+    assert.deepEqual(await publishInvalidation(), [])
   })
 })

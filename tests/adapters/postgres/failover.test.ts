@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { checkServer } from '../../../src/adapters/postgres/check-server.ts'
-import { openPool } from '../../../src/adapters/postgres/pool.ts'
+import { openPool } from '../../../src/adapters/postgres/connection/pool.ts'
+import { checkServer } from '../../../src/adapters/postgres/diagnostics/check-server.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { login, storedCustomer } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
@@ -70,8 +70,8 @@ async function setOnDatabase({ database }: PostgresStores, setting: string): Pro
 }
 
 async function useAllConnections({ pool }: PostgresStores): Promise<void> {
-  const pause = { name: 'test_pause', text: 'select pg_sleep(0.1)' }
-  await Promise.all(Array.from({ length: 4 }, () => pool.run(1000, (session) => session.query(pause, []))))
+  const wait = { name: 'test_pause', text: 'select pg_sleep(0.1)' }
+  await Promise.all(Array.from({ length: 4 }, () => pool.run(1000, (session) => session.query(wait, []))))
 }
 
 function causedBy(code: string): (error: unknown) => boolean {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { gathered } from '../../../src/adapters/postgres/gathered.ts'
+import { batchedLookup } from '../../../src/adapters/postgres/batched-lookup.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { type Deferred, deferred } from '../../support/fakes.ts'
 
@@ -11,9 +11,9 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('gathered look-ups', () => {
   function gathering(most: number) {
-    const sent: (Deferred<Found> & { readonly keys: readonly string[]; readonly waitMs: number })[] = []
-    const find = gathered<string>((keys, waitMs) => {
-      const batch = { ...deferred<Found>(), keys, waitMs }
+    const sent: (Deferred<Found> & { readonly keys: readonly string[]; readonly timeoutMs: number })[] = []
+    const find = batchedLookup<string>((keys, timeoutMs) => {
+      const batch = { ...deferred<Found>(), keys, timeoutMs }
       sent.push(batch)
       return batch.promise
     }, most)
@@ -25,8 +25,8 @@ describe('gathered look-ups', () => {
     const answers = [find('a', 100), find('b', 100), find('a', 100)]
     await turn()
     assert.deepEqual(
-      sent.map(({ keys, waitMs }) => ({ keys, waitMs })),
-      [{ keys: ['a', 'b', 'a'], waitMs: 100 }],
+      sent.map(({ keys, timeoutMs }) => ({ keys, timeoutMs })),
+      [{ keys: ['a', 'b', 'a'], timeoutMs: 100 }],
     )
     sent[0]?.resolve(found('a'))
     assert.deepEqual(await Promise.all(answers), ['a!', null, 'a!'])
@@ -63,7 +63,7 @@ describe('gathered look-ups', () => {
     const answers = [find('a', 100), find('b', 100), find('c', 7)]
     await turn()
     assert.deepEqual(
-      sent.map(({ keys, waitMs }) => [keys.join(), waitMs]),
+      sent.map(({ keys, timeoutMs }) => [keys.join(), timeoutMs]),
       [
         ['a,b', 100],
         ['c', 7],

@@ -3,10 +3,10 @@ import { after, afterEach, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type InvalidationsEvent,
+  leaseTimedInvalidations,
   type PostgresInvalidations,
   postgresInvalidations,
-  waitedInvalidations,
-} from '../../../src/adapters/postgres/invalidations.ts'
+} from '../../../src/adapters/postgres/revocation/invalidations.ts'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
 import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
 import { invalidationsContract } from '../../../src/testing/contracts/invalidations.ts'
@@ -19,7 +19,7 @@ import { until } from '../../support/until.ts'
 const LEASE_MS = 1000
 
 interface Joined extends PostgresInvalidations {
-  readonly obeyed: Invalidation[]
+  readonly applied: Invalidation[]
   readonly events: InvalidationsEvent[]
 }
 
@@ -31,7 +31,7 @@ async function join(
   { directUrl = url, strict = true } = {},
 ): Promise<Joined> {
   const events: InvalidationsEvent[] = []
-  const obeyed: Invalidation[] = []
+  const applied: Invalidation[] = []
   const onEvent = (event: InvalidationsEvent) => events.push(event)
   const invalidations = postgresInvalidations({
     url,
@@ -43,8 +43,8 @@ async function join(
   })
   cleanUps.push(invalidations.close)
   await until(invalidations.isCurrent)
-  invalidations.subscribe((invalidation) => obeyed.push(invalidation))
-  return { ...invalidations, obeyed, events }
+  invalidations.subscribe((invalidation) => applied.push(invalidation))
+  return { ...invalidations, applied, events }
 }
 
 async function cleanUp(): Promise<void> {
@@ -85,9 +85,9 @@ describe('invalidations among instances', () => {
     const [one, other] = [await join(stores.database), await join(stores.database)]
     const { digest } = await login(stores, await storedCustomer(stores))
     await revokeAll()
-    for (const { obeyed } of [one, other]) {
-      await until(() => obeyed.length > 0)
-      assert.deepEqual(obeyed, [{ kind: 'digest', digest }])
+    for (const { applied } of [one, other]) {
+      await until(() => applied.length > 0)
+      assert.deepEqual(applied, [{ kind: 'digest', digest }])
     }
   })
 
@@ -98,8 +98,8 @@ describe('invalidations among instances', () => {
     for (let round = 0; round < 20; round += 1) {
       const { digest } = await login(stores, customer)
       await revokeAll()
-      await one.announce({ kind: 'digest', digest })
-      assert.ok(other.obeyed.some((each) => each.kind === 'digest' && each.digest === digest))
+      await one.publish({ kind: 'digest', digest })
+      assert.ok(other.applied.some((each) => each.kind === 'digest' && each.digest === digest))
     }
   })
 
@@ -111,7 +111,7 @@ describe('invalidations among instances', () => {
     for (let round = 0; round < 3; round += 1) {
       await until(deaf.isCurrent)
       proxy.freeze()
-      await one.announce({ kind: 'everything' })
+      await one.publish({ kind: 'everything' })
       assert.equal(deaf.isCurrent(), false)
       proxy.thaw()
     }
@@ -123,7 +123,7 @@ describe('invalidations among instances', () => {
     const prompt = await join(stores.database, { strict: false })
     proxy.freeze()
     let isDone = false
-    void prompt.announce({ kind: 'everything' }).then(() => {
+    void prompt.publish({ kind: 'everything' }).then(() => {
       isDone = true
     })
     await new Promise((resolve) => setImmediate(resolve))
@@ -135,10 +135,10 @@ describe('invalidations among instances', () => {
     await signal('latchkey link')
     await until(() => !one.isCurrent())
     await until(one.isCurrent)
-    assert.deepEqual(one.obeyed, [{ kind: 'everything' }])
+    assert.deepEqual(one.applied, [{ kind: 'everything' }])
     const { digest } = await login(stores, await storedCustomer(stores))
     await revokeAll()
-    await until(() => one.obeyed.some((each) => each.kind === 'digest' && each.digest === digest))
+    await until(() => one.applied.some((each) => each.kind === 'digest' && each.digest === digest))
   })
 
   it('a lost heartbeat connection is made again before it is missed', async () => {
@@ -148,7 +148,7 @@ describe('invalidations among instances', () => {
       await sleep(LEASE_MS)
       await until(one.isCurrent)
     }
-    assert.deepEqual(one.obeyed, [])
+    assert.deepEqual(one.applied, [])
   })
 
   it('a link that is silent is replaced; that nothing is kept meanwhile is said once, and so is its end', async () => {
@@ -181,8 +181,8 @@ describe('invalidations among instances', () => {
     for (const payload of ['2 whatever', '', '1 unheard-of x']) {
       const one = await join(stores.database)
       await stores.database.sql("select pg_notify('latchkey', $1)", [payload])
-      await until(() => one.obeyed.length > 0)
-      assert.deepEqual(one.obeyed, [{ kind: 'everything' }])
+      await until(() => one.applied.length > 0)
+      assert.deepEqual(one.applied, [{ kind: 'everything' }])
       await sleep(LEASE_MS / 2)
       assert.equal(one.isCurrent(), false)
       assert.equal(one.events[0]?.kind, 'not_understood')
@@ -210,9 +210,9 @@ describe('invalidations among instances', () => {
 
 describe('a process that keeps nothing', () => {
   it('acknowledges a change when every lease has ended that was granted before it', async () => {
-    const { announce, isCurrent } = waitedInvalidations()
+    const { publish, isCurrent } = leaseTimedInvalidations()
     const beganMs = performance.now()
-    await announce({ kind: 'everything' })
+    await publish({ kind: 'everything' })
     assert.ok(performance.now() - beganMs >= LEASE_MS - 1)
     assert.equal(isCurrent(), false)
   })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
+import { openPool } from '../../../src/adapters/postgres/connection/pool.ts'
 import { postgresLoginThrottle, pruneLoginAttempts } from '../../../src/adapters/postgres/login-throttle.ts'
-import { openPool } from '../../../src/adapters/postgres/pool.ts'
 import type { LoginLimits } from '../../../src/domain/login-limit.ts'
 import { loginThrottleContract } from '../../../src/testing/contracts/login-throttle.ts'
-import { WAIT_MS } from '../../../src/testing/stores.ts'
+import { TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 
 let stores: PostgresStores
@@ -44,7 +44,7 @@ describe('the login throttle in PostgreSQL', () => {
     try {
       const takes = pools.map((pool) => postgresLoginThrottle(pool, LIMITS).take)
       const admissions = await Promise.all(
-        Array.from({ length: 200 }, (_, i) => takes[i % takes.length]?.(attempt('ana'), WAIT_MS)),
+        Array.from({ length: 200 }, (_, i) => takes[i % takes.length]?.(attempt('ana'), TIMEOUT_MS)),
       )
       assert.equal(admissions.filter((admission) => admission?.kind === 'taken').length, 10)
     } finally {
@@ -61,15 +61,15 @@ describe('the login throttle in PostgreSQL', () => {
         await stores.database.sql(`
           update login_attempts set forget_at = now()
            where key in (select key from login_attempts order by random() limit 1 for update skip locked)`)
-        await pruneLoginAttempts(stores.pool, 100, WAIT_MS)
+        await pruneLoginAttempts(stores.pool, 100, TIMEOUT_MS)
       }
     })()
     await Promise.all(
       Array.from({ length: 8 }, async (_, worker) => {
         for (let i = 0; i < 60; i++) {
-          const admission = await throttle.take(attempt(`${i % 3}`, `${(i + worker) % 4}`), WAIT_MS)
+          const admission = await throttle.take(attempt(`${i % 3}`, `${(i + worker) % 4}`), TIMEOUT_MS)
           if (admission.kind === 'taken') {
-            await throttle.settle(admission.place, i % 5 === 0 ? 'succeeded' : 'failed', WAIT_MS)
+            await throttle.settle(admission.place, i % 5 === 0 ? 'succeeded' : 'failed', TIMEOUT_MS)
           }
         }
       }),
@@ -81,7 +81,7 @@ describe('the login throttle in PostgreSQL', () => {
 
   it('stores no e-mail and no address', async () => {
     const throttle = postgresLoginThrottle(stores.pool, LIMITS)
-    await throttle.take(attempt('nobody@example.com', '192.0.2.77'), WAIT_MS)
+    await throttle.take(attempt('nobody@example.com', '192.0.2.77'), TIMEOUT_MS)
     const [{ text }] = (await stores.database.sql(
       "select string_agg(login_attempts::text || encode(key, 'escape'), ' ') as text from login_attempts",
     )) as unknown as [{ text: string }]
@@ -90,9 +90,9 @@ describe('the login throttle in PostgreSQL', () => {
 
   it('writes nothing for an attempt that is refused or waits, and announces nothing', async () => {
     const throttle = postgresLoginThrottle(stores.pool, LIMITS)
-    for (let i = 0; i < 10; i++) await throttle.take(attempt('ana'), WAIT_MS)
+    for (let i = 0; i < 10; i++) await throttle.take(attempt('ana'), TIMEOUT_MS)
     const before = await stores.database.sql('select xmin::text, key from login_attempts order by key')
-    assert.equal((await throttle.take(attempt('ana'), WAIT_MS)).kind, 'wait')
+    assert.equal((await throttle.take(attempt('ana'), TIMEOUT_MS)).kind, 'wait')
     const after = await stores.database.sql('select xmin::text, key from login_attempts order by key')
     assert.deepEqual(after, before)
     assert.deepEqual(
@@ -106,39 +106,39 @@ describe('the login throttle in PostgreSQL', () => {
   it('prunes what says nothing any more, so many at a time, past those that are locked', async () => {
     const throttle = postgresLoginThrottle(stores.pool, LIMITS)
     const fail = async (account: string) => {
-      const admission = await throttle.take(attempt(account, account), WAIT_MS)
+      const admission = await throttle.take(attempt(account, account), TIMEOUT_MS)
       assert.ok(admission.kind === 'taken')
-      await throttle.settle(admission.place, 'failed', WAIT_MS)
+      await throttle.settle(admission.place, 'failed', TIMEOUT_MS)
     }
     for (const account of ['a', 'b']) await fail(account)
-    assert.equal(await pruneLoginAttempts(stores.pool, 100, WAIT_MS), 0)
+    assert.equal(await pruneLoginAttempts(stores.pool, 100, TIMEOUT_MS), 0)
     await advance(2 * HOUR_MS)
     await fail('c')
     // Of the two accounts the failures in a row are kept for a month.
-    assert.equal(await pruneLoginAttempts(stores.pool, 3, WAIT_MS), 3)
-    assert.equal(await pruneLoginAttempts(stores.pool, 3, WAIT_MS), 1)
-    assert.equal(await pruneLoginAttempts(stores.pool, 3, WAIT_MS), 0)
+    assert.equal(await pruneLoginAttempts(stores.pool, 3, TIMEOUT_MS), 3)
+    assert.equal(await pruneLoginAttempts(stores.pool, 3, TIMEOUT_MS), 1)
+    assert.equal(await pruneLoginAttempts(stores.pool, 3, TIMEOUT_MS), 0)
     await advance(31 * 24 * HOUR_MS)
-    await stores.pool.run(WAIT_MS, (session) =>
+    await stores.pool.run(TIMEOUT_MS, (session) =>
       session.transaction(async () => {
         const locked = { name: 'lock_one', text: 'select from login_attempts limit 1 for update' }
         await session.query(locked, [])
-        assert.equal(await pruneLoginAttempts(stores.pool, 100, WAIT_MS), 4)
+        assert.equal(await pruneLoginAttempts(stores.pool, 100, TIMEOUT_MS), 4)
       }),
     )
-    assert.equal(await pruneLoginAttempts(stores.pool, 100, WAIT_MS), 1)
+    assert.equal(await pruneLoginAttempts(stores.pool, 100, TIMEOUT_MS), 1)
   })
 
   it('keeps what counts, whatever is pruned', async () => {
     const throttle = postgresLoginThrottle(stores.pool, LIMITS)
     for (let i = 0; i < 10; i++) {
-      const admission = await throttle.take(attempt('ana'), WAIT_MS)
+      const admission = await throttle.take(attempt('ana'), TIMEOUT_MS)
       assert.ok(admission.kind === 'taken')
-      await throttle.settle(admission.place, 'failed', WAIT_MS)
+      await throttle.settle(admission.place, 'failed', TIMEOUT_MS)
     }
     await advance(800_000)
-    await pruneLoginAttempts(stores.pool, 100, WAIT_MS)
-    assert.equal((await throttle.take(attempt('ana'), WAIT_MS)).kind, 'refused')
+    await pruneLoginAttempts(stores.pool, 100, TIMEOUT_MS)
+    assert.equal((await throttle.take(attempt('ana'), TIMEOUT_MS)).kind, 'refused')
   })
 })
 

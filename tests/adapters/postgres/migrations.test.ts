@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { checkServer } from '../../../src/adapters/postgres/check-server.ts'
+import { openPool } from '../../../src/adapters/postgres/connection/pool.ts'
+import { checkServer } from '../../../src/adapters/postgres/diagnostics/check-server.ts'
+import { postgresReadiness } from '../../../src/adapters/postgres/diagnostics/readiness.ts'
 import {
   knownMigrations,
   type MigrationSet,
   migrate,
   pendingMigrations,
 } from '../../../src/adapters/postgres/migrations.ts'
-import { openPool } from '../../../src/adapters/postgres/pool.ts'
-import { postgresReadiness } from '../../../src/adapters/postgres/readiness.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { rounds } from '../../support/rounds.ts'
 
@@ -119,15 +119,15 @@ describe('readiness', () => {
     const database = await emptyDatabase(t)
     const pool = openPool({ url: database.url, max: 2, prepared: true, onEvent: () => {} })
     const readiness = postgresReadiness(pool)
-    assert.equal((await readiness.look(1000)).current, false)
+    assert.equal((await readiness.checkStatus(1000)).current, false)
     await migrate(database)
-    assert.equal((await readiness.look(1000)).current, true)
+    assert.equal((await readiness.checkStatus(1000)).current, true)
     await addFutureMigration(database)
-    assert.equal((await readiness.look(1000)).current, true)
+    assert.equal((await readiness.checkStatus(1000)).current, true)
     await database.sql("delete from public.latchkey_migrations where name <> '9999_future'")
-    assert.equal((await readiness.look(1000)).current, false)
+    assert.equal((await readiness.checkStatus(1000)).current, false)
     await pool.close()
-    assert.equal((await readiness.look(1000)).current, false)
+    assert.equal((await readiness.checkStatus(1000)).current, false)
   })
 })
 

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ImmediateCloseClient } from '../../../src/adapters/postgres/connection/immediate-close-client.ts'
+import { type DatabasePool, openPool } from '../../../src/adapters/postgres/connection/pool.ts'
 import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens.ts'
-import { type DatabasePool, openPool } from '../../../src/adapters/postgres/pool.ts'
-import { PromptClient } from '../../../src/adapters/postgres/prompt-client.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { login, storedCustomer, unrevoked } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
@@ -55,7 +55,7 @@ describe('when the network fails, the pool', () => {
 
   it('closes a socket although the frozen server says no goodbye', async () => {
     for (const isBusy of [false, true]) {
-      const client = new PromptClient({ connectionString: proxy.url })
+      const client = new ImmediateCloseClient({ connectionString: proxy.url })
       client.on('error', () => {})
       await client.connect()
       proxy.freeze()
@@ -127,8 +127,8 @@ function open(url: string): DatabasePool {
   return openPool({ url, max: MAX, prepared: true, onEvent: () => {} })
 }
 
-function one(pool: DatabasePool, waitMs = 1000): Promise<unknown> {
-  return pool.run(waitMs, async (session) => (await session.query(ONE, [])).rows[0]?.one)
+function one(pool: DatabasePool, timeoutMs = 1000): Promise<unknown> {
+  return pool.run(timeoutMs, async (session) => (await session.query(ONE, [])).rows[0]?.one)
 }
 
 async function refusedAfterMs(running: Promise<unknown>): Promise<number> {

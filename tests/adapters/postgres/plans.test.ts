@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { escapeLiteral } from 'pg'
+import type { DatabasePool } from '../../../src/adapters/postgres/connection/pool.ts'
+import type { Session, Statement } from '../../../src/adapters/postgres/connection/session.ts'
 import { postgresCustomers } from '../../../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens.ts'
-import type { DatabasePool } from '../../../src/adapters/postgres/pool.ts'
-import type { Session, Statement } from '../../../src/adapters/postgres/session.ts'
-import { login, namedToken, storedCustomer, WAIT_MS } from '../../../src/testing/stores.ts'
+import { login, namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 
 /** What each statement reads by: the names of indexes, or `Seq Scan of …` for a table that is read whole. */
@@ -55,19 +55,19 @@ describe('the plans on tables that have grown', () => {
     const explained = { ...stores, customers, loginTokens }
     const { token, digest } = await login(explained, customer)
     await namedToken(explained, customer)
-    await loginTokens.findByDigest(digest, WAIT_MS)
-    await loginTokens.listOf(customer.id, WAIT_MS)
-    await loginTokens.list({ after: null, limit: 500 }, WAIT_MS)
-    await loginTokens.touch([{ id: token.id, atMs: Date.now() }], WAIT_MS)
-    await loginTokens.revokeOf(customer.id, { name: 'bot' }, Date.now(), WAIT_MS)
-    await loginTokens.revokeIssuedBefore(0, Date.now(), { waitMs: WAIT_MS })
-    await loginTokens.prune(0, 1000, WAIT_MS)
-    await loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS)
-    await customers.findByEmail(customer.email, WAIT_MS)
-    await customers.setPasswordHash(customer.id, customer.passwordHash, Date.now(), WAIT_MS)
-    await customers.disable(customer.id, Date.now(), WAIT_MS)
-    await customers.enable(customer.id, WAIT_MS)
-    await customers.delete(customer.id, WAIT_MS)
+    await loginTokens.findByDigest(digest, TIMEOUT_MS)
+    await loginTokens.listByCustomer(customer.id, TIMEOUT_MS)
+    await loginTokens.list({ after: null, limit: 500 }, TIMEOUT_MS)
+    await loginTokens.touch([{ id: token.id, atMs: Date.now() }], TIMEOUT_MS)
+    await loginTokens.revokeByCustomer(customer.id, { name: 'bot' }, Date.now(), TIMEOUT_MS)
+    await loginTokens.revokeIssuedBefore(0, Date.now(), { timeoutMs: TIMEOUT_MS })
+    await loginTokens.prune(0, 1000, TIMEOUT_MS)
+    await loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
+    await customers.findByEmail(customer.email, TIMEOUT_MS)
+    await customers.setPasswordHash(customer.id, customer.passwordHash, Date.now(), TIMEOUT_MS)
+    await customers.disable(customer.id, Date.now(), TIMEOUT_MS)
+    await customers.enable(customer.id, TIMEOUT_MS)
+    await customers.delete(customer.id, TIMEOUT_MS)
 
     assert.deepEqual(Object.fromEntries(reads), {
       lock_customer: ['customers_pkey'],
@@ -98,16 +98,16 @@ describe('the plans on tables that have grown', () => {
     const { pool, skipped } = explaining(stores.pool)
     const customers = postgresCustomers(pool)
     for (let afterEmail: string | null = null, page = []; ; afterEmail = page.at(-1)?.email ?? null) {
-      page = [...(await customers.list({ afterEmail, limit: 500 }, WAIT_MS))]
+      page = [...(await customers.list({ afterEmail, limit: 500 }, TIMEOUT_MS))]
       if (page.length < 500) break
     }
     const loginTokens = postgresLoginTokens(pool)
     for (let after: string | null = null; ; ) {
-      const { end } = await loginTokens.list({ after, limit: 500 }, WAIT_MS)
+      const { end } = await loginTokens.list({ after, limit: 500 }, TIMEOUT_MS)
       if (end === null) break
       after = end
     }
-    await loginTokens.revokeIssuedBefore(0, Date.now(), { waitMs: WAIT_MS })
+    await loginTokens.revokeIssuedBefore(0, Date.now(), { timeoutMs: TIMEOUT_MS })
     for (const [statement, most] of Object.entries({
       list_customers: 0,
       // The tokens of the customer in whose midst the page begins.
@@ -123,11 +123,11 @@ describe('the plans on tables that have grown', () => {
   it('tell of a statement that has no index, and of one whose index is gone', async () => {
     const { pool, reads } = explaining(stores.pool)
     const byName = { name: 'find_customer_by_name', text: 'select id from customers where name = $1' }
-    await pool.run(WAIT_MS, (session) => session.query(byName, ['Customer 7']))
+    await pool.run(TIMEOUT_MS, (session) => session.query(byName, ['Customer 7']))
     assert.deepEqual(reads.get('find_customer_by_name'), ['Seq Scan of customers'])
 
     await stores.database.sql('drop index customers_email_key')
-    await postgresCustomers(pool).findByEmail('customer-7@example.com', WAIT_MS)
+    await postgresCustomers(pool).findByEmail('customer-7@example.com', TIMEOUT_MS)
     assert.deepEqual(reads.get('find_customer_by_email'), ['Seq Scan of customers'])
   })
 })
@@ -145,8 +145,8 @@ function explaining(pool: DatabasePool): {
     skipped,
     pool: {
       ...pool,
-      run: (waitMs, work) =>
-        pool.run(waitMs, (session) =>
+      run: (timeoutMs, work) =>
+        pool.run(timeoutMs, (session) =>
           work({
             ...session,
             async query(statement, values) {

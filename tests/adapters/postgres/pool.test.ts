@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DatabasePool } from '../../../src/adapters/postgres/pool.ts'
-import type { Session } from '../../../src/adapters/postgres/session.ts'
+import type { DatabasePool } from '../../../src/adapters/postgres/connection/pool.ts'
+import type { Session } from '../../../src/adapters/postgres/connection/session.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { deferred } from '../../support/fakes.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
@@ -145,13 +145,13 @@ describe('the pool', () => {
   it('row H4: answers or says Unavailable while its clients are killed, and nothing else', async (t) => {
     const kills = rounds('H4', 30)
     let isOver = false
-    let answered = 0
+    let responded = 0
     let refused = 0
     const load = Array.from({ length: 8 }, async () => {
       while (!isOver) {
         try {
           await pidOf(pool)
-          answered += 1
+          responded += 1
         } catch (error) {
           assert.ok(error instanceof Unavailable, `${error}`)
           refused += 1
@@ -167,8 +167,8 @@ describe('the pool', () => {
     isOver = true
     await Promise.all(load)
     await pidOf(pool)
-    assert.ok(answered > 0 && refused > 0)
-    t.diagnostic(`H4: ${kills} kills, ${answered} answers, ${refused} refusals, 0 other errors`)
+    assert.ok(responded > 0 && refused > 0)
+    t.diagnostic(`H4: ${kills} kills, ${responded} answers, ${refused} refusals, 0 other errors`)
   })
 
   it('keeps statements prepared, or not where a pooler breaks them', async () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Client } from 'pg'
-import { PRUNE_LOCK } from '../../../src/adapters/postgres/upkeep.ts'
+import { PRUNE_LOCK } from '../../../src/adapters/postgres/token-maintenance.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { aCustomer } from '../../../src/testing/builders.ts'
-import { login, namedToken, storedCustomer, WAIT_MS } from '../../../src/testing/stores.ts'
+import { login, namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 import { until } from '../../support/until.ts'
 
@@ -28,8 +28,8 @@ describe('on PostgreSQL', () => {
       "insert into customers (id, email, created_at) values (gen_random_uuid(), 'm@x', now())",
     )
     const both = Promise.all([
-      stores.customers.addMany(batch('a@x', 'm@x', 'z@x'), WAIT_MS),
-      stores.customers.addMany(batch('z@x', 'm@x', 'a@x'), WAIT_MS),
+      stores.customers.addMany(batch('a@x', 'm@x', 'z@x'), TIMEOUT_MS),
+      stores.customers.addMany(batch('z@x', 'm@x', 'a@x'), TIMEOUT_MS),
     ])
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await until(async () => (await holder.query(waiting)).rowCount === 2)
@@ -70,7 +70,7 @@ describe('on PostgreSQL', () => {
 
     await holder.query('rollback')
     await holder.end()
-    assert.equal(await loginTokens.revoke({ id: token.id, digest }, Date.now(), WAIT_MS), true)
+    assert.equal(await loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS), true)
     t.diagnostic(`H5: 5 changes refused, the slowest after ${Math.round(slowestMs)} ms`)
   })
 
@@ -84,7 +84,9 @@ describe('on PostgreSQL', () => {
     await holder.query('select from login_tokens where id = $1 for update', [held.token.id])
     const { loginTokens } = stores
     const used = async () =>
-      (await loginTokens.listOf(customer.id, WAIT_MS)).filter(({ lastUsedAtMs }) => lastUsedAtMs !== null)
+      (await loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).filter(
+        ({ lastUsedAtMs }) => lastUsedAtMs !== null,
+      )
     // What waits for a lock is given up after 800 ms.
     assert.deepEqual(await loginTokens.touch(uses, 1000), [held.token.id])
     assert.deepEqual(
@@ -93,7 +95,7 @@ describe('on PostgreSQL', () => {
     )
     await holder.query('rollback')
     await holder.end()
-    assert.deepEqual(await loginTokens.touch(uses, WAIT_MS), [])
+    assert.deepEqual(await loginTokens.touch(uses, TIMEOUT_MS), [])
     assert.equal((await used()).length, 2)
   })
 
@@ -110,7 +112,7 @@ describe('on PostgreSQL', () => {
     const writer = async () => {
       for (let count = 0; count < 250; count += 1) {
         const atMs = 1_700_000_000_000 + (writes++ ^ 7)
-        await stores.loginTokens.touch([{ id: token.id, atMs }], WAIT_MS)
+        await stores.loginTokens.touch([{ id: token.id, atMs }], TIMEOUT_MS)
       }
     }
     await Promise.all(Array.from({ length: 8 }, writer))
@@ -131,7 +133,7 @@ describe('on PostgreSQL', () => {
     const { loginTokens } = stores
     assert.equal(await loginTokens.prune(2, 1000, 1000), 1)
     assert.deepEqual(
-      (await loginTokens.listOf(customer.id, WAIT_MS)).map(({ id }) => id),
+      (await loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).map(({ id }) => id),
       [held.token.id],
     )
     await holder.query('rollback')
@@ -141,7 +143,7 @@ describe('on PostgreSQL', () => {
     assert.equal(await loginTokens.prune(2, 1000, 1000), null)
     await holder.query('rollback')
     await holder.end()
-    assert.equal(await loginTokens.prune(2, 1000, WAIT_MS), 1)
+    assert.equal(await loginTokens.prune(2, 1000, TIMEOUT_MS), 1)
   })
 
   it('tokens are revoked by their age in steps, however many there are, and none twice', async () => {
@@ -153,7 +155,10 @@ describe('on PostgreSQL', () => {
          from generate_series(1, 5000) as n`,
       [customer.id],
     )
-    assert.equal(await stores.loginTokens.revokeIssuedBefore(2000, Date.now(), { waitMs: WAIT_MS }), 2000)
+    assert.equal(
+      await stores.loginTokens.revokeIssuedBefore(2000, Date.now(), { timeoutMs: TIMEOUT_MS }),
+      2000,
+    )
     const [row] = await stores.database.sql<{ left: number; early: number }>(
       `select count(*)::int as left, (count(*) filter (where created_at < to_timestamp(2)))::int as early
          from login_tokens where customer_id = $1 and revoked_at is null`,

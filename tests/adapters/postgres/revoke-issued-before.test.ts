@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { Client } from 'pg'
 import { Unavailable } from '../../../src/domain/errors.ts'
-import { WAIT_MS } from '../../../src/testing/stores.ts'
+import { TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 import { until } from '../../support/until.ts'
 
@@ -46,7 +46,10 @@ async function countRevoked(): Promise<number | undefined> {
 function revoke() {
   const steps: number[] = []
   const onStep = (revoked: number) => void steps.push(revoked)
-  return { steps, done: stores.loginTokens.revokeIssuedBefore(1000, Date.now(), { waitMs: WAIT_MS, onStep }) }
+  return {
+    steps,
+    done: stores.loginTokens.revokeIssuedBefore(1000, Date.now(), { timeoutMs: TIMEOUT_MS, onStep }),
+  }
 }
 
 describe('revoking tokens by their age on PostgreSQL', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { namedToken, storedCustomer, WAIT_MS } from '../../../src/testing/stores.ts'
+import { namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 
 describe('What PostgreSQL kept', () => {
@@ -18,7 +18,7 @@ describe('What PostgreSQL kept', () => {
     for (const [n, createdAtMs] of times.entries()) {
       await namedToken(stores, customer, { name: `bot ${n}`, createdAtMs, expiresAtMs: createdAtMs + 1 })
     }
-    const tokens = await stores.loginTokens.listOf(customer.id, WAIT_MS)
+    const tokens = await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)
     assert.deepEqual(
       tokens.map(({ createdAtMs, expiresAtMs }) => [createdAtMs, expiresAtMs]),
       times.toReversed().map((atMs) => [atMs, atMs + 1]),
@@ -29,7 +29,7 @@ describe('What PostgreSQL kept', () => {
     const customer = await storedCustomer(stores)
     for (const abilities of [['*'], ['*', 'orders:read'], ['orders:read', '*'], []]) {
       const { digest } = await namedToken(stores, customer, { name: `bot ${abilities}`, abilities })
-      const found = await stores.loginTokens.findByDigest(digest, WAIT_MS)
+      const found = await stores.loginTokens.findByDigest(digest, TIMEOUT_MS)
       assert.deepEqual(found?.token.abilities, abilities)
     }
   })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Client } from 'pg'
+import { openPool } from '../../../src/adapters/postgres/connection/pool.ts'
 import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens.ts'
-import { openPool } from '../../../src/adapters/postgres/pool.ts'
-import { login, namedToken, storedCustomer, WAIT_MS } from '../../../src/testing/stores.ts'
+import { login, namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 
 const MOMENT_MS = Date.UTC(2030, 0, 1)
@@ -48,7 +48,7 @@ describe('the schema', () => {
       // Only a new connection has the new zone.
       const pool = openPool({ url: stores.database.url, max: 1, prepared: true, onEvent: () => {} })
       const loginTokens = postgresLoginTokens(pool)
-      const found = await loginTokens.findByDigest(digest, WAIT_MS)
+      const found = await loginTokens.findByDigest(digest, TIMEOUT_MS)
       const made = await namedToken({ ...stores, loginTokens }, customer, { expiresAtMs: MOMENT_MS })
       await pool.close()
       assert.equal(found?.token.expiresAtMs, MOMENT_MS, `${ofProcess} ${ofSession}`)

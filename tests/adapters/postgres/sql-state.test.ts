@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isReadOnly, isUnreplicated, judge, sqlStateOf } from '../../../src/adapters/postgres/sql-state.ts'
+import {
+  isReadOnly,
+  isUnreplicated,
+  judge,
+  sqlState,
+} from '../../../src/adapters/postgres/connection/sql-state.ts'
 
 describe('an error of the database', () => {
   const cases: readonly [states: string, isBug: boolean, isConnectionLost: boolean][] = [
@@ -28,9 +33,8 @@ describe('an error of the database', () => {
   })
 
   it('has a state only where the server sent one', () => {
-    assert.equal(sqlStateOf(serverError('25006')), '25006')
-    for (const error of [new Error('x'), 'x', null, serverError('lower')])
-      assert.equal(sqlStateOf(error), null)
+    assert.equal(sqlState(serverError('25006')), '25006')
+    for (const error of [new Error('x'), 'x', null, serverError('lower')]) assert.equal(sqlState(error), null)
     assert.equal(isReadOnly(serverError('25006')), true)
     assert.equal(isReadOnly(serverError('42601')), false)
   })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
+import { checkTriggers } from '../../../src/adapters/postgres/diagnostics/check-server.ts'
+import { postgresInvalidations } from '../../../src/adapters/postgres/revocation/invalidations.ts'
 import {
   TRIGGER_FINGERPRINT,
   TRIGGER_PROBLEMS,
   type TriggerState,
-} from '../../../src/adapters/postgres/announcing/trigger-state.ts'
-import { checkTriggers } from '../../../src/adapters/postgres/check-server.ts'
-import { postgresInvalidations } from '../../../src/adapters/postgres/invalidations.ts'
+} from '../../../src/adapters/postgres/revocation/trigger-state.ts'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
 import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
 import { login, namedToken, storedCustomer } from '../../../src/testing/stores.ts'
@@ -111,7 +111,7 @@ describe('An instance whose triggers fail', () => {
   })
 
   async function join() {
-    const obeyed: Invalidation[] = []
+    const applied: Invalidation[] = []
     const events: string[] = []
     const { url } = stores.database
     const invalidations = postgresInvalidations({
@@ -124,8 +124,8 @@ describe('An instance whose triggers fail', () => {
     })
     cleanUps.push(invalidations.close)
     await until(invalidations.isCurrent)
-    invalidations.subscribe((invalidation) => obeyed.push(invalidation))
-    return { ...invalidations, obeyed, events }
+    invalidations.subscribe((invalidation) => applied.push(invalidation))
+    return { ...invalidations, applied, events }
   }
 
   it('uses its cache no longer, logs which trigger, and resumes with an empty cache when they are mended', async () => {
@@ -134,14 +134,14 @@ describe('An instance whose triggers fail', () => {
     await sql('alter table login_tokens disable trigger announce_update')
     const { token } = await namedToken(stores, await storedCustomer(stores))
     await sql('update login_tokens set revoked_at = now() where id = $1', [token.id])
-    await until(() => one.obeyed.length > 0)
-    assert.deepEqual(one.obeyed, [{ kind: 'everything' }])
+    await until(() => one.applied.length > 0)
+    assert.deepEqual(one.applied, [{ kind: 'everything' }])
     assert.equal(one.isCurrent(), false)
     await until(() => one.events.length > 0)
     assert.match(one.events[0] ?? '', /^suspended .*announce_update on login_tokens does not always fire/)
     await sql('alter table login_tokens enable always trigger announce_update')
     await until(one.isCurrent)
-    assert.deepEqual(one.obeyed, [{ kind: 'everything' }, { kind: 'everything' }])
+    assert.deepEqual(one.applied, [{ kind: 'everything' }, { kind: 'everything' }])
   })
 
   it('clears its cache when they were disabled only for a moment, between two heartbeats', async () => {
@@ -151,16 +151,16 @@ describe('An instance whose triggers fail', () => {
       alter table login_tokens disable trigger announce_update;
       update login_tokens set revoked_at = now() where id = '${token.id}';
       alter table login_tokens enable always trigger announce_update`)
-    await until(() => one.obeyed.length > 0)
-    assert.deepEqual(one.obeyed, [{ kind: 'everything' }])
+    await until(() => one.applied.length > 0)
+    assert.deepEqual(one.applied, [{ kind: 'everything' }])
     await until(one.isCurrent)
   })
 
   it('clears its cache when the tables were restored from a backup', async () => {
     const one = await join()
     await stores.database.sql(RESTORE_WITHOUT_TOKENS)
-    await until(() => one.obeyed.length > 0)
-    assert.deepEqual(one.obeyed, [{ kind: 'everything' }])
+    await until(() => one.applied.length > 0)
+    assert.deepEqual(one.applied, [{ kind: 'everything' }])
     await until(one.isCurrent)
   })
 
@@ -169,7 +169,7 @@ describe('An instance whose triggers fail', () => {
     const { sql } = stores.database
     await until(() => one.isCurrent() && other.isCurrent())
     await sql('alter table login_tokens disable trigger announce_update')
-    await one.announce({ kind: 'everything' })
+    await one.publish({ kind: 'everything' })
     assert.equal(other.isCurrent(), false)
     await sql('alter table login_tokens enable always trigger announce_update')
   })

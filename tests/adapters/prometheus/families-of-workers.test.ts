@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { MetricFamily } from '../../../src/adapters/prometheus/families.ts'
-import { familiesOfWorkers } from '../../../src/adapters/prometheus/families-of-workers.ts'
+import type { MetricFamily } from '../../../src/adapters/prometheus/metric-families.ts'
 import { serviceMetrics } from '../../../src/adapters/prometheus/service-metrics.ts'
+import { workerMetrics } from '../../../src/adapters/prometheus/worker-metrics.ts'
 
 type Families = readonly MetricFamily[]
 
 /** What a worker answers that has seen so many evictions. */
-async function answered(evictions: number, { leaseHeld = true } = {}): Promise<Families> {
+async function responded(evictions: number, { leaseHeld = true } = {}): Promise<Families> {
   const metrics = serviceMetrics()
   metrics.watch({ leaseHeld: () => leaseHeld, cacheEntries: () => 10 })
   for (let time = 1; time <= evictions; time++) metrics.evicted()
@@ -25,11 +25,11 @@ const countIn = (families: Families) =>
 
 describe('The metrics of several workers', () => {
   test('are added, or the least of them', async () => {
-    const together = familiesOfWorkers()
+    const together = workerMetrics()
     const sum = await together(
       new Map([
-        [1, await answered(2)],
-        [2, await answered(3, { leaseHeld: false })],
+        [1, await responded(2)],
+        [2, await responded(3, { leaseHeld: false })],
       ]),
     )
     assert.equal(valueIn(sum, 'latchkey_token_cache_evictions_total'), 5)
@@ -39,11 +39,11 @@ describe('The metrics of several workers', () => {
   })
 
   test('never count less, whether one is silent, ends or begins anew', async () => {
-    const together = familiesOfWorkers()
-    const second = await answered(3)
+    const together = workerMetrics()
+    const second = await responded(3)
     await together(
       new Map([
-        [1, await answered(2)],
+        [1, await responded(2)],
         [2, second],
       ]),
     )
@@ -67,7 +67,7 @@ describe('The metrics of several workers', () => {
     const replaced = await together(
       new Map([
         [2, second],
-        [3, await answered(1)],
+        [3, await responded(1)],
       ]),
     )
     assert.equal(valueIn(replaced, 'latchkey_token_cache_evictions_total'), 6)

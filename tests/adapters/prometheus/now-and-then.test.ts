@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { nowAndThen } from '../../../src/adapters/prometheus/now-and-then.ts'
+import { cachedReading } from '../../../src/adapters/prometheus/cached-reading.ts'
 
 /** A number that somebody must count, and the time. */
 function counted() {
   const state = { nowMs: 0, reads: 0, answer: async (): Promise<number> => 7 }
-  const latest = nowAndThen(
+  const latest = cachedReading(
     () => {
       state.reads++
       return state.answer()

@@ -42,7 +42,7 @@ export const auditRows: readonly Row[] = [
       },
       {
         name: 'a failed login is told of after its answer',
-        file: 'src/application/login.ts',
+        file: 'src/application/use-cases/login.ts',
         find: "audit.record('login.failed', failure)",
         replace: "setTimeout(() => audit.record('login.failed', failure), 5)",
       },
@@ -90,7 +90,7 @@ async function killOnce(
   const killAt = 1 + (round % 10)
   await Promise.all(
     asksOf(emails.slice(2), tokens).map((ask, n) =>
-      answered(Number(new URL(url).port), ask, `${round}-${n}`, (answer) => {
+      responded(Number(new URL(url).port), ask, `${round}-${n}`, (answer) => {
         if (told.push(answer) === killAt) service.child.kill('SIGKILL')
       }),
     ),
@@ -136,7 +136,7 @@ function asksOf(emails: readonly string[], tokens: readonly string[]): readonly 
 }
 
 /** Sends the request on a connection of its own; resolves when that is over. */
-function answered(port: number, { head, body, event }: Ask, requestId: string, tell: (told: Told) => void) {
+function responded(port: number, { head, body, event }: Ask, requestId: string, tell: (told: Told) => void) {
   const [method, path, token] = head.split(' ')
   const text = body === undefined ? '' : JSON.stringify(body)
   const lines = [

@@ -9,7 +9,7 @@ import { withApp } from '../app.ts'
 import { type Row, Skipped } from '../row.ts'
 import { flawOf, inParallel } from '../wire.ts'
 
-const BODY = 'src/adapters/http/body.ts'
+const BODY = 'src/adapters/http/request/body.ts'
 const MIB = 1024 * 1024
 const JSON_TYPE = 'Content-Type: application/json'
 const JSON_MS = 5
@@ -37,7 +37,7 @@ export const bodyRows: readonly Row[] = [
     mutants: [
       {
         name: 'the connection closes over unread bytes',
-        file: 'src/adapters/http/finish.ts',
+        file: 'src/adapters/http/server/finish.ts',
         find: '!exchange.isWhole && closes && !request.destroyed',
         replace: 'false',
       },
@@ -150,7 +150,7 @@ export const bodyRows: readonly Row[] = [
     mutants: [
       {
         name: 'a password is made a string',
-        file: 'src/adapters/http/built-in-routes.ts',
+        file: 'src/adapters/http/routes/built-in-routes.ts',
         find: 'password: text(presentedPasswordProblem)',
         replace: 'password: v.pipe(v.unknown(), v.transform(String), text(presentedPasswordProblem))',
       },

@@ -43,9 +43,9 @@ export const cachingRows: readonly Row[] = [
     mutants: [
       {
         name: 'nobody joins a look-up',
-        file: 'src/adapters/caching/login-tokens.ts',
-        find: 'return (fills.get(digest) ?? beginFill(digest, waitMs)).reading',
-        replace: 'return beginFill(digest, waitMs).reading',
+        file: 'src/application/login-tokens/cached.ts',
+        find: 'return (fills.get(digest) ?? beginFill(digest, timeoutMs)).reading',
+        replace: 'return beginFill(digest, timeoutMs).reading',
       },
     ],
     run: (trial) =>
@@ -56,11 +56,11 @@ export const cachingRows: readonly Row[] = [
         const { run } = pool
         let lookUps = 0
         let lapses = 0
-        const counting: typeof run = (waitMs, work) => {
+        const counting: typeof run = (timeoutMs, work) => {
           lookUps += 1
           // On a machine that stands still for so long nothing may be joined, and nothing is shown.
           if (!app.service.invalidations.isCurrent()) lapses += 1
-          return run(waitMs, work)
+          return run(timeoutMs, work)
         }
         Object.assign(pool, { run: counting })
         let rounds = 0

@@ -13,13 +13,13 @@ export const clientRows: readonly Row[] = [
     mutants: [
       {
         name: 'slow clients are swept every minute',
-        file: 'src/adapters/http/server.ts',
+        file: 'src/adapters/http/server/server.ts',
         find: 'connectionsCheckingInterval: SWEEP_MS',
         replace: 'connectionsCheckingInterval: 60_000',
       },
       {
         name: 'a whole request may take for ever',
-        file: 'src/adapters/http/server.ts',
+        file: 'src/adapters/http/server/server.ts',
         find: 'requestTimeout: settings.requestTimeoutMs',
         replace: 'requestTimeout: 0',
       },

@@ -23,8 +23,8 @@ export const clusterRows: readonly Row[] = [
     mutants: [
       {
         name: 'a logout empties the cache only',
-        file: 'src/application/announced.ts',
-        find: 'inner.revoke(token, atMs, waitMs)',
+        file: 'src/application/login-tokens/invalidating.ts',
+        find: 'inner.revoke(token, atMs, timeoutMs)',
         replace: 'Promise.resolve(true)',
       },
     ],

@@ -5,7 +5,7 @@ import type { OwnServer } from '../own-server.ts'
 import type { Row } from '../row.ts'
 import { isRefused, isRight, REFUSED_MS, shown, timed, untilServed, withServerScene } from '../scene.ts'
 
-const STATES = 'src/adapters/postgres/sql-state.ts'
+const STATES = 'src/adapters/postgres/connection/sql-state.ts'
 
 /** The server is well, and has no lock or no connection to give. */
 export const contentionRows: readonly Row[] = [
@@ -23,7 +23,7 @@ export const contentionRows: readonly Row[] = [
       },
       {
         name: 'nobody is told when to come again',
-        file: 'src/adapters/http/answer.ts',
+        file: 'src/adapters/http/response/response.ts',
         find: "if (error.reason === 'unavailable') return ['Retry-After', '1']",
         replace: '',
       },

@@ -15,7 +15,7 @@ export const credentialRows: readonly Row[] = [
     mutants: [
       {
         name: 'a password is trimmed',
-        file: 'src/application/login.ts',
+        file: 'src/application/use-cases/login.ts',
         find: 'hashing.verify(password, ',
         replace: 'hashing.verify(password.trim(), ',
       },
@@ -202,7 +202,7 @@ export const credentialRows: readonly Row[] = [
     mutants: [
       {
         name: 'a disabled customer is told so',
-        file: 'src/application/login.ts',
+        file: 'src/application/use-cases/login.ts',
         find: 'if (!right || !mayLogIn || verifiedHash === null) break',
         replace:
           "if (found !== null && !mayLogIn) throw new Error('disabled')\n      if (!right || !mayLogIn || verifiedHash === null) break",
@@ -234,7 +234,7 @@ export const credentialRows: readonly Row[] = [
           causes[cause] = email
         }
         const disabled = await app.addCustomer()
-        await app.service.latchkey.customers.disable(disabled.id, app.service.latchkey.patience())
+        await app.service.useCases.customers.disable(disabled.id, app.service.useCases.deadline())
         causes.disabled = disabled.email
         const hasPassword = new Set(['wrong', 'a cheaper hash'])
         let standard: string | null = null

@@ -23,14 +23,14 @@ const SETTLED_MS = 50
 const mutants: readonly Mutant[] = [
   {
     name: 'what waits is hashed, whoever went away',
-    file: 'src/adapters/bcrypt/threads.ts',
-    find: "signal?.addEventListener('abort', giveUp)",
+    file: 'src/lib/semaphore.ts',
+    find: "signal?.addEventListener('abort', abort)",
     replace: '',
     and: { find: 'if (signal?.aborted) throw signal.reason', replace: '' },
   },
   {
     name: 'nobody is told that a client went away',
-    file: 'src/adapters/http/connections.ts',
+    file: 'src/adapters/http/server/connections.ts',
     find: 'exchange.cancel(CLIENT_GONE)',
     replace: '',
   },

@@ -37,13 +37,13 @@ export const discoveryRows: readonly Row[] = [
       },
       {
         name: 'an unknown e-mail is answered at once',
-        file: 'src/application/login.ts',
+        file: 'src/application/use-cases/login.ts',
         find: 'const mayLogIn = found',
         replace: 'if (found === null) break\n        const mayLogIn = found',
       },
       {
         name: 'a disabled customer is answered at once',
-        file: 'src/application/login.ts',
+        file: 'src/application/use-cases/login.ts',
         find: 'const right = await',
         replace: 'const right = mayLogIn && await',
       },
@@ -110,7 +110,7 @@ async function causesOf(
   configured: number,
 ): Promise<readonly { readonly cause: string; readonly email: string; readonly works: number }[]> {
   const disabled = await app.addCustomer()
-  await app.service.latchkey.customers.disable(disabled.id, app.service.latchkey.patience())
+  await app.service.useCases.customers.disable(disabled.id, app.service.useCases.deadline())
   return [
     { cause: 'an unknown e-mail', email: 'nobody@example.com', works: 1 },
     { cause: 'a disabled customer', email: disabled.email, works: 1 },

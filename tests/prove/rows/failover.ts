@@ -7,8 +7,8 @@ import { type PlainServer, SYNCHRONOUS, withPlainServers } from '../plain-server
 import type { Row, Trial } from '../row.ts'
 import { isRefused, isRight, type Scene, shown, untilServed, withScene } from '../scene.ts'
 
-const POOL = 'src/adapters/postgres/pool.ts'
-const CHECK = 'src/adapters/postgres/server-faults.ts'
+const POOL = 'src/adapters/postgres/connection/pool.ts'
+const CHECK = 'src/adapters/postgres/connection/server-faults.ts'
 const HEALED_MS = 5000
 
 /** The server is another than it was, or of a kind that would break the promises. */
@@ -26,7 +26,7 @@ export const failoverRows: readonly Row[] = [
       },
       {
         name: 'a refused write is a bug',
-        file: 'src/adapters/postgres/sql-state.ts',
+        file: 'src/adapters/postgres/connection/sql-state.ts',
         find: "['25006', { dropped: true }],",
         replace: '',
       },
@@ -96,14 +96,14 @@ export const failoverRows: readonly Row[] = [
           await primary.database.sql(
             `create database ascii encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`,
           )
-          await refused('SQL_ASCII', primary.urlOf('ascii'), /encoding/)
+          await refused('SQL_ASCII', primary.serverUrl('ascii'), /encoding/)
         }
         async function spoilt(): Promise<void> {
           const { url, sql } = primary.database
           await sql('create table latchkey_migrations (id serial primary key, name text, run_on timestamp)')
           await sql(`insert into latchkey_migrations (name, run_on) values ('9999_from_the_future', now())`)
           await refused('a newer schema', url, /newer/)
-          await sql('alter database latchkey set synchronous_commit = off')
+          await sql('alter database useCases set synchronous_commit = off')
           await refused('synchronous_commit=off', url, /synchronous_commit/)
           await sql('alter database latchkey reset synchronous_commit')
           await sql('alter system set fsync = off')
@@ -138,7 +138,7 @@ async function turnReadOnly(trial: Trial, { app, token }: Scene): Promise<number
   const writers = await Promise.all(Array.from({ length: 10 }, () => app.addCustomer()))
   const login = (writer: number) =>
     app.call('/api/login', { body: { email: writers[writer]?.email, password: PASSWORD } })
-  await app.database.sql('alter database latchkey set default_transaction_read_only = on')
+  await app.database.sql('alter database useCases set default_transaction_read_only = on')
   await app.database.sql(
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey'`,
   )
@@ -153,7 +153,7 @@ async function turnReadOnly(trial: Trial, { app, token }: Scene): Promise<number
   }
   // As after a failover: the connections that were made before stay as they are.
   await app.database.sql(
-    'begin read write; alter database latchkey set default_transaction_read_only = off; commit',
+    'begin read write; alter database useCases set default_transaction_read_only = off; commit',
   )
   let refusals = 0
   const healedMs = await untilServed(

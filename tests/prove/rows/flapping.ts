@@ -6,7 +6,7 @@ import { withDatabase } from '../pair.ts'
 import type { Row } from '../row.ts'
 import { shown } from '../scene.ts'
 
-const READINESS = 'src/application/readiness.ts'
+const READINESS = 'src/application/jobs/readiness.ts'
 
 /** For so long what was found must agree before it is told, in milliseconds. */
 const HELD_MS = 900
@@ -49,7 +49,7 @@ export const flappingRows: readonly Row[] = [
       },
       {
         name: 'a process whose database is away is not alive',
-        file: 'src/adapters/http/built-in-routes.ts',
+        file: 'src/adapters/http/routes/built-in-routes.ts',
         find: 'handle: () => undefined',
         replace: `async handle() {
         if (!(await report()).ready) throw new NotReady(null)
@@ -84,11 +84,11 @@ export const flappingRows: readonly Row[] = [
               await probing
             }
             const changes = probed.filter(({ ready }, at) => at > 0 && ready !== probed[at - 1]?.ready).length
-            const turns = probed.filter(
+            const semaphore = probed.filter(
               ({ foundWell }, at) => at > 0 && foundWell !== probed[at - 1]?.foundWell,
             ).length
             trial.note(
-              `the database was seen to come or go ${turns} times; readiness changed ${changes} times`,
+              `the database was seen to come or go ${semaphore} times; readiness changed ${changes} times`,
             )
 
             async function probe(): Promise<void> {

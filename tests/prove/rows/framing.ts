@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { route } from '../../../src/adapters/http/route.ts'
+import { route } from '../../../src/adapters/http/routing/route.ts'
 import { sendRaw } from '../../support/raw-http.ts'
 import type { RunningApp } from '../../support/running-app.ts'
 import { withApp } from '../app.ts'
@@ -7,8 +7,8 @@ import { GOOD, MALFORMED } from '../payloads.ts'
 import type { Mutant, Row, Trial } from '../row.ts'
 import { expectAnswers, inParallel, randomFrom } from '../wire.ts'
 
-const GATE = 'src/adapters/http/gate.ts'
-const CONNECTIONS = 'src/adapters/http/connections.ts'
+const GATE = 'src/adapters/http/server/request-checks.ts'
+const CONNECTIONS = 'src/adapters/http/server/connections.ts'
 
 async function withCountingApp(
   trial: Trial,
@@ -54,7 +54,7 @@ const mutants: Readonly<Record<string, Mutant>> = {
   },
   connect: {
     name: 'CONNECT has no listener',
-    file: 'src/adapters/http/server.ts',
+    file: 'src/adapters/http/server/server.ts',
     find: "server.on('connect', ",
     replace: "server.on('never', ",
   },
@@ -139,13 +139,13 @@ export const framingRows: readonly Row[] = [
     mutants: [
       {
         name: 'an undecodable escape is a bug',
-        file: 'src/adapters/http/router.ts',
+        file: 'src/adapters/http/routing/router.ts',
         find: 'return decodeURIComponent(text)\n  } catch {',
         replace: 'return decodeURIComponent(text)\n  } catch (error) {\n    throw error',
       },
       {
         name: 'a slow head is waited for',
-        file: 'src/adapters/http/server.ts',
+        file: 'src/adapters/http/server/server.ts',
         find: 'connectionsCheckingInterval: SWEEP_MS',
         replace: 'connectionsCheckingInterval: 60_000',
       },
@@ -204,7 +204,7 @@ export const framingRows: readonly Row[] = [
       },
       {
         name: 'node drops what is beyond its own limit',
-        file: 'src/adapters/http/server.ts',
+        file: 'src/adapters/http/server/server.ts',
         find: 'server.maxHeadersCount = 0',
         replace: 'server.maxHeadersCount = 50',
       },

@@ -10,7 +10,7 @@ const LIMIT = 10
 const GUESSES = 20
 const WITH_LIMIT = { LOGIN_LIMIT_ACCOUNT: `${LIMIT}/15m` }
 
-const THROTTLED = 'src/application/throttled.ts'
+const THROTTLED = 'src/application/use-cases/throttled-login.ts'
 const SQL = 'sql/0003_login_attempts.sql'
 
 /** Who guesses, and what it costs whom. */
@@ -28,7 +28,7 @@ export const guessingRows: readonly Row[] = [
       },
       {
         name: 'each instance counts for itself',
-        file: 'src/postgres-backend.ts',
+        file: 'src/composition/postgres-database.ts',
         find: 'configuration.databaseUrl === null && configuration.workers === 1',
         replace: 'true',
       },
@@ -41,8 +41,8 @@ export const guessingRows: readonly Row[] = [
       {
         name: 'a failure gives its place back and is forgotten',
         file: THROTTLED,
-        find: "throttle.settle(place, 'failed', waitMs)",
-        replace: "throttle.settle(place, 'undecided', waitMs)",
+        find: "throttle.settle(place, 'failed', timeoutMs)",
+        replace: "throttle.settle(place, 'undecided', timeoutMs)",
       },
     ],
     run: (trial) =>
@@ -235,19 +235,19 @@ export const guessingRows: readonly Row[] = [
     mutants: [
       {
         name: 'the left-most entry is believed',
-        file: 'src/adapters/http/address.ts',
+        file: 'src/adapters/http/request/client-address.ts',
         find: "const comma = rest.lastIndexOf(',')",
         replace: "rest = rest.split(',')[0] ?? ''\n    const comma = -1",
       },
       {
         name: 'the header is believed without a proxy',
-        file: 'src/adapters/http/address.ts',
+        file: 'src/adapters/http/request/client-address.ts',
         find: 'if (trustedProxies === 0) return believed',
         replace: 'trustedProxies ||= 1',
       },
       {
         name: 'each address of IPv6 counts for itself',
-        file: 'src/adapters/http/address.ts',
+        file: 'src/adapters/http/request/client-address.ts',
         find: "groups.slice(0, 4).join(':')",
         replace: "groups.join(':')",
       },

@@ -76,7 +76,7 @@ export const historyRows: readonly Row[] = [
 
 async function recordHistory(trial: Trial, file: string, cluster: Cluster, link: TcpProxy): Promise<void> {
   const history = openHistory(file)
-  const customers = cluster.emails.map((email) => customerOf(trial, history, cluster, email))
+  const customers = cluster.emails.map((email) => toCustomer(trial, history, cluster, email))
   const live = (isOver: () => boolean) =>
     Promise.all(customers.map((customer) => liveAs(customer, cluster, link.isFrozen, isOver)))
   // New processes are slow at first, and a fault that finds nobody at work shows nothing.
@@ -118,7 +118,7 @@ interface Customer {
   update(token: Token): Promise<OperationOutcome>
 }
 
-function customerOf(trial: Trial, history: History, { database }: Cluster, email: string): Customer {
+function toCustomer(trial: Trial, history: History, { database }: Cluster, email: string): Customer {
   let tokens = 0
 
   return {

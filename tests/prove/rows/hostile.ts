@@ -5,8 +5,8 @@ import { randomIds } from '../../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../../src/adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../../../src/adapters/node-crypto/token-secrets.ts'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
-import { latchkey } from '../../../src/application/latchkey.ts'
 import type { Ports } from '../../../src/application/ports/ports.ts'
+import { createUseCases } from '../../../src/application/use-cases/use-cases.ts'
 import type { LatchkeyError } from '../../../src/domain/errors.ts'
 import { aRequester, idlePorts } from '../../support/idle-ports.ts'
 import { loginStatus, withApp } from '../app.ts'
@@ -115,7 +115,7 @@ export const hostileRows: readonly Row[] = [
         clock: systemClock,
         ids: randomIds,
       } as unknown as Ports
-      const { authenticate, patience } = latchkey(ports, { tokenTtlMs: null, loginLimitAccount: null })
+      const { authenticate, deadline } = createUseCases(ports, { tokenTtlMs: null, loginLimitAccount: null })
       const { secret } = ports.secrets.issue()
       const random = randomFrom(trial.size)
       const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -124,7 +124,7 @@ export const hostileRows: readonly Row[] = [
         const other = alphabet[(alphabet.indexOf(secret[at] as string) + 1 + random(61)) % 62]
         let answer = 'accepted'
         try {
-          await authenticate(secret.slice(0, at) + other + secret.slice(at + 1), patience(), aRequester())
+          await authenticate(secret.slice(0, at) + other + secret.slice(at + 1), deadline(), aRequester())
         } catch (error) {
           answer = (error as LatchkeyError).reason
         }

@@ -18,7 +18,7 @@ import {
 import { type Row, Skipped, type Trial } from '../row.ts'
 import { kill, shown } from '../scene.ts'
 
-const INVALIDATIONS = 'src/adapters/postgres/invalidations.ts'
+const INVALIDATIONS = 'src/adapters/postgres/revocation/invalidations.ts'
 
 /** How many customers log out at the same time. */
 const LOGOUTS = 10
@@ -91,7 +91,7 @@ export const linkRows: readonly Row[] = [
         replace: "send: (payload) => (payload.includes(' beat ') ? sayOnLink : voice.say)(payload)",
         and: {
           find: '    instance.linked()\n  }\n',
-          replace: `    sayOnLink = (payload) => void client.query("select pg_notify('latchkey', '" + payload + "')").catch(() => {})
+          replace: `    sayOnLink = (payload) => void client.query("select pg_notify('useCases', '" + payload + "')").catch(() => {})
     instance.linked()
   }
 

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { route } from '../../../src/adapters/http/route.ts'
+import { route } from '../../../src/adapters/http/routing/route.ts'
 import { sendRaw } from '../../support/raw-http.ts'
 import { PASSWORD, type RunningApp } from '../../support/running-app.ts'
 import { runLatchkey } from '../../support/running-process.ts'
 import { type AppOptions, withApp } from '../app.ts'
 import type { Row, Trial } from '../row.ts'
 
-const DISPATCH = 'src/adapters/http/dispatch.ts'
-const REPORT = 'src/adapters/http/error-report.ts'
+const DISPATCH = 'src/adapters/http/routing/dispatch.ts'
+const REPORT = 'src/adapters/http/response/error-report.ts'
 
 /** A command takes a second to start. */
 const COMMANDS_EVERY = 10
@@ -46,13 +46,13 @@ export const logRows: readonly Row[] = [
       },
       {
         name: 'a failed login is told of with its e-mail',
-        file: 'src/application/login.ts',
+        file: 'src/application/use-cases/login.ts',
         find: 'customer_id: last?.customer.id ?? null',
         replace: 'customer_id: attempt.account',
       },
       {
         name: 'a refused token is told of with its text',
-        file: 'src/application/authenticate.ts',
+        file: 'src/application/use-cases/authenticate.ts',
         find: '...idsOf(owned), reason }',
         replace: '...idsOf(owned), token_id: presented, reason }',
       },
@@ -146,7 +146,7 @@ export const logRows: readonly Row[] = [
     mutants: [
       {
         name: 'any request id is taken over',
-        file: 'src/adapters/http/exchange.ts',
+        file: 'src/adapters/http/server/exchange.ts',
         find: '/^[A-Za-z0-9._-]{1,128}$/.test(presented)',
         replace: 'true',
       },

@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http'
-import { route } from '../../../src/adapters/http/route.ts'
+import { route } from '../../../src/adapters/http/routing/route.ts'
 import { sendRaw } from '../../support/raw-http.ts'
 import { SERVICE_SECRET } from '../../support/running-app.ts'
 import { withApp } from '../app.ts'
@@ -15,19 +15,19 @@ export const methodRows: readonly Row[] = [
     mutants: [
       {
         name: 'Allow forgets HEAD',
-        file: 'src/adapters/http/router.ts',
+        file: 'src/adapters/http/routing/router.ts',
         find: "methods.includes('GET') ? ['HEAD'] : []",
         replace: '[]',
       },
       {
         name: 'HEAD is not answered',
-        file: 'src/adapters/http/router.ts',
+        file: 'src/adapters/http/routing/router.ts',
         find: "method === 'HEAD' ? 'GET' : method",
         replace: 'method',
       },
       {
         name: 'a missing method is a missing path',
-        file: 'src/adapters/http/router.ts',
+        file: 'src/adapters/http/routing/router.ts',
         find: 'throw new MethodNotAllowed(allow)',
         replace: 'throw new NotFound()',
       },

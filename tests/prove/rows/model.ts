@@ -36,18 +36,22 @@ const CACHE_MUTANTS: readonly Mutant[] = [
   {
     name: 'cleared before the commit',
     file: ANNOUNCED,
-    find: `revoke: (token, atMs, waitMs) =>
-      announced(invalidations, { kind: 'digest', digest: token.digest }, inner.revoke(token, atMs, waitMs)),`,
-    replace: `async revoke(token, atMs, waitMs) {
-      await invalidations.announce({ kind: 'digest', digest: token.digest })
-      return inner.revoke(token, atMs, waitMs)
+    find: `revoke: (token, atMs, timeoutMs) =>
+      publishInvalidation(
+        invalidations,
+        { kind: 'digest', digest: token.digest },
+        inner.revoke(token, atMs, timeoutMs),
+      ),`,
+    replace: `async revoke(token, atMs, timeoutMs) {
+      await invalidations.publish({ kind: 'digest', digest: token.digest })
+      return inner.revoke(token, atMs, timeoutMs)
     },`,
   },
   {
     name: 'acknowledged before others obey',
     file: ANNOUNCED,
-    find: 'if (mayHaveEnded(answer)) await invalidations.announce(invalidation)',
-    replace: 'if (mayHaveEnded(answer)) void invalidations.announce(invalidation)',
+    find: 'if (mayHaveEnded(answer)) await invalidations.publish(invalidation)',
+    replace: 'if (mayHaveEnded(answer)) void invalidations.publish(invalidation)',
   },
   {
     name: 'expiry is not compared on a hit',
@@ -63,9 +67,9 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'shares a look-up without a lease',
     file: CACHE,
-    find: 'if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading',
+    find: 'if (!invalidations.isCurrent()) return beginFill(digest, timeoutMs).reading',
     replace:
-      'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, waitMs)).reading',
+      'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, timeoutMs)).reading',
   },
   {
     name: 'loses sight of a look-up when it begins another',
@@ -83,13 +87,13 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
     name: 'the lease is counted from the return of a heartbeat',
     file: INSTANCE,
     find: 'lease.grant(own.sentAt)',
-    replace: 'lease.grant(momentOf(clock))',
+    replace: 'lease.grant(currentMoment(clock))',
   },
   {
     name: "a lease is a timer's flag",
     file: INSTANCE,
-    find: 'const lease = leaseOn(clock)',
-    replace: `const compared = leaseOn(clock)
+    find: 'const lease = createLease(clock)',
+    replace: `const compared = createLease(clock)
   let isHeld = false
   let callOff = () => {}
   const lease = {
@@ -136,25 +140,25 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
     },
 
     heard(payload) {
-      const ask = isLinked ? null : noticeOf(payload)
+      const ask = isLinked ? null : decodeNotification(payload)
       if (ask?.says === 'ask') handle(ask)
       if (!isLinked) return`,
   },
   {
     name: 'answers "seen" before it has obeyed',
     file: INSTANCE,
-    find: 'for (const invalidation of notice.invalidations) obey(invalidation)',
+    find: 'for (const invalidation of notice.invalidations) apply(invalidation)',
     replace: `clock.after(20, () => {
-          for (const invalidation of notice.invalidations) obey(invalidation)
+          for (const invalidation of notice.invalidations) apply(invalidation)
         })`,
   },
   CUSTOMER_AS_DIGEST,
   {
     name: 'the list of instances is taken before the own ask came back',
     file: INSTANCE,
-    find: "ask: (n) => send(payloadOf({ says: 'ask', instance: name, n })),",
+    find: "ask: (n) => send(encodeNotification({ says: 'ask', instance: name, n })),",
     replace: `ask(n) {
-      send(payloadOf({ says: 'ask', instance: name, n }))
+      send(encodeNotification({ says: 'ask', instance: name, n }))
       others.heardEcho(n)
     },`,
   },
@@ -228,13 +232,13 @@ function firstLine(text: string): string {
 /** Three guards at once: while one of them stands, the others are not needed. */
 function heartbeatsBeforeTheLink(): Mutant {
   const heard = `
-      const notice = noticeOf(payload)
+      const notice = decodeNotification(payload)
       if (notice === null) {
         isUnderstood = false
         lease.end()
         // Whoever said it may hold a lease and not be on the list.
         others.unlinked()
-        obey({ kind: 'everything' })
+        apply({ kind: 'everything' })
         warn(payload)
       } else handle(notice)
     },
@@ -245,7 +249,7 @@ function heartbeatsBeforeTheLink(): Mutant {
       // What was committed since the earlier state may not have been announced, and before the link nothing was heard.
       const isSame = triggers.fingerprint === fingerprint
       if (!isSame) distrust(triggers)
-      const notice = noticeOf(payload)
+      const notice = decodeNotification(payload)
       if (triggers.problems.length > 0) return
       if (notice?.says === 'beat') confirm(notice.n, 'isVerified')
       if (notice?.says === 'ask' && isSame) others.verified(notice.n)

@@ -4,8 +4,8 @@ import { PASSWORD } from '../../support/running-app.ts'
 import type { Row } from '../row.ts'
 import { isRefused, isRight, kill, REFUSED_MS, shown, timed, untilServed, withServerScene } from '../scene.ts'
 
-const POOL = 'src/adapters/postgres/pool.ts'
-const STATES = 'src/adapters/postgres/sql-state.ts'
+const POOL = 'src/adapters/postgres/connection/pool.ts'
+const STATES = 'src/adapters/postgres/connection/sql-state.ts'
 
 /** The server of the database dies, freezes, or ends its connections. */
 export const outageRows: readonly Row[] = [
@@ -22,10 +22,10 @@ export const outageRows: readonly Row[] = [
       },
       {
         name: 'a dead database is an unknown token',
-        file: 'src/application/authenticate.ts',
-        find: 'patience.wait((waitMs) => loginTokens.findByDigest(digest, waitMs))',
+        file: 'src/application/use-cases/authenticate.ts',
+        find: 'deadline.run((timeoutMs) => loginTokens.findByDigest(digest, timeoutMs))',
         replace:
-          'patience.wait(async (waitMs) => loginTokens.findByDigest(digest, waitMs)).catch(() => null)',
+          'deadline.run(async (timeoutMs) => loginTokens.findByDigest(digest, timeoutMs)).catch(() => null)',
       },
     ],
     run: (trial) =>
@@ -84,8 +84,8 @@ export const outageRows: readonly Row[] = [
       {
         name: 'a caller waits for as long as it takes',
         file: POOL,
-        find: '      }, waitMs)',
-        replace: '      }, waitMs * 4)',
+        find: '      }, timeoutMs)',
+        replace: '      }, timeoutMs * 4)',
       },
     ],
     run: (trial) =>

@@ -22,7 +22,7 @@ export const overloadRows: readonly Row[] = [
     mutants: [
       {
         name: 'the queue has no bound',
-        file: 'src/adapters/bcrypt/places.ts',
+        file: 'src/adapters/bcrypt/hashing-queue.ts',
         find: 'throw new Unavailable()',
         replace: '{}',
       },

@@ -25,8 +25,8 @@ import type { Row, Trial } from '../row.ts'
 import { REFUSED_MS, timed } from '../scene.ts'
 import { inParallel } from '../wire.ts'
 
-const LOGIN = 'src/application/login.ts'
-const LOGOUT = 'src/application/logout.ts'
+const LOGIN = 'src/application/use-cases/login.ts'
+const LOGOUT = 'src/application/use-cases/logout.ts'
 const LATE_MS = 50
 /** More than a request's patience. */
 const TOO_LATE_MS = 1100
@@ -121,8 +121,8 @@ const FAULTS: readonly Fault[] = [
   {
     name: 'times out',
     befalls: asksStore,
-    async fate(_, waitMs) {
-      await sleep(Number(waitMs))
+    async fate(_, timeoutMs) {
+      await sleep(Number(timeoutMs))
       throw new Unavailable()
     },
     safe: afterOutage,
@@ -148,21 +148,21 @@ export const portRows: readonly Row[] = [
       {
         name: 'a token that may not be stored is handed out',
         file: LOGIN,
-        find: 'loginTokens.replace({ token, digest, verifiedHash }, waitMs)',
-        replace: 'loginTokens.replace({ token, digest, verifiedHash }, waitMs).catch(() => 0)',
+        find: 'loginTokens.replace({ token, digest, verifiedHash }, timeoutMs)',
+        replace: 'loginTokens.replace({ token, digest, verifiedHash }, timeoutMs).catch(() => 0)',
       },
       {
         name: 'a logout that failed is acknowledged',
         file: LOGOUT,
-        find: 'loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), waitMs)',
-        replace: 'loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), waitMs).catch(() => true)',
+        find: 'loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), timeoutMs)',
+        replace: 'loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), timeoutMs).catch(() => true)',
       },
       UNKNOWN_OUTCOME_IGNORED,
       {
         name: 'acknowledged although nobody could be told',
         file: ANNOUNCED,
-        find: 'if (mayHaveEnded(answer)) await invalidations.announce(invalidation)',
-        replace: 'if (mayHaveEnded(answer)) await invalidations.announce(invalidation).catch(() => {})',
+        find: 'if (mayHaveEnded(answer)) await invalidations.publish(invalidation)',
+        replace: 'if (mayHaveEnded(answer)) await invalidations.publish(invalidation).catch(() => {})',
       },
     ],
     async run(trial) {

@@ -80,7 +80,7 @@ export const raceRows: readonly Row[] = [
     mutants: [
       {
         name: 'the expiry is not compared on a hit',
-        file: 'src/application/authenticate.ts',
+        file: 'src/application/use-cases/authenticate.ts',
         find: '!authenticates(owned, clock.nowMs())',
         replace: '!authenticates(owned, owned.token.createdAtMs)',
       },

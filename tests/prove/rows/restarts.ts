@@ -8,7 +8,7 @@ import { comparable, sendRaw } from '../../support/raw-http.ts'
 import { PASSWORD } from '../../support/running-app.ts'
 import type { Ended } from '../../support/running-process.ts'
 import { type Fleet, flawOfEnd, type Instance, withFleet } from '../fleet.ts'
-import { type Answered, steadyLoad } from '../load.ts'
+import { type RespondedRequest, steadyLoad } from '../load.ts'
 import { type Mutant, type Row, Skipped, type Trial } from '../row.ts'
 import { shownTimes } from '../scene.ts'
 
@@ -32,19 +32,19 @@ const restartsOf = ({ size }: Trial) => (size >= 100_000 ? 20 : 1)
 const drainMutants: readonly Mutant[] = [
   {
     name: 'the drain does not wait for its delay',
-    file: 'src/adapters/http/server.ts',
+    file: 'src/adapters/http/server/server.ts',
     find: 'if (delayMs > 0) await sleep(delayMs)',
     replace: '',
   },
   {
     name: 'connections are kept while it drains',
-    file: 'src/adapters/http/server.ts',
+    file: 'src/adapters/http/server/server.ts',
     find: 'exchange.closes = draining',
     replace: 'exchange.closes = false',
   },
   {
     name: 'requests in flight are not waited for',
-    file: 'src/adapters/http/server.ts',
+    file: 'src/adapters/http/server/server.ts',
     find: 'await new Promise<void>((resolve) => connections.whenIdle(resolve))',
     replace: '',
   },
@@ -61,7 +61,7 @@ export const restartRows: readonly Row[] = [
       ...drainMutants,
       {
         name: 'ready while it drains',
-        file: 'src/readiness-of.ts',
+        file: 'src/composition/readiness-report.ts',
         find: 'ready: ready && !draining,',
         replace: 'ready,',
       },
@@ -105,19 +105,19 @@ export const restartRows: readonly Row[] = [
     mutants: [
       {
         name: 'a second signal is not heard',
-        file: 'src/signals.ts',
+        file: 'src/program/signals.ts',
         find: '    kill()\n    process.exit(1)',
         replace: '',
       },
       {
         name: 'a reload ends it',
-        file: 'src/signals.ts',
+        file: 'src/program/signals.ts',
         find: 'if (isEnding) return\n',
         replace: "if (isEnding) return endAtOnce('SIGHUP')\n",
       },
       {
         name: 'a pipe that broke ends it',
-        file: 'src/signals.ts',
+        file: 'src/program/signals.ts',
         find: "process.on('SIGTERM', endBy)",
         replace: "process.on('SIGPIPE', () => endBy('SIGHUP')).on('SIGTERM', endBy)",
       },
@@ -148,7 +148,7 @@ async function signalTwice(trial: Trial, instance: Instance, second: NodeJS.Sign
   if (second === 'SIGTERM') await sleep(LATER_MS)
   const beganMs = performance.now()
   instance.running().child.kill(second)
-  const { code, signal, stderr } = await endOf(instance)
+  const { code, signal, stderr } = await endingSignal(instance)
   const tookMs = performance.now() - beganMs
   trial.expect(code === 1, () => `by ${second} it ended with ${signal ?? code}`)
   trial.expect(!/\n\s+at /.test(stderr), () => `a stack: ${stderr}`)
@@ -169,7 +169,7 @@ async function disturb(trial: Trial, instance: Instance): Promise<void> {
   const { answers } = await sendRaw(instance.port, 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n', { answers: 1 })
   trial.expect(answers[0]?.status === 200, () => `after SIGHUP and SIGPIPE: ${answers[0]?.status}`)
   child.kill('SIGINT')
-  await endOf(instance)
+  await endingSignal(instance)
 }
 
 async function drain(instance: Instance): Promise<void> {
@@ -182,7 +182,7 @@ async function drain(instance: Instance): Promise<void> {
 async function rollBehind(
   trial: Trial,
   open: (ports: readonly number[]) => Promise<Balancer>,
-  look: () => Promise<void> = async () => {},
+  checkStatus: () => Promise<void> = async () => {},
 ): Promise<void> {
   const restarts = restartsOf(trial)
   const env = { DRAIN_DELAY: restarts > 2 ? '5s' : '2s', DRAIN_DEADLINE: '4s', TRUST_PROXY: '1' }
@@ -203,9 +203,9 @@ async function rollBehind(
         exitMs.push(await restartUnderLoad(trial, fleet, instance, token))
         await load.until(((restart + 1) * trial.size) / restarts)
       }
-      for (const answered of await load.ended)
-        trial.expect(answered.seen === 200, () => shownFailure(answered, signalledMs))
-      await look()
+      for (const responded of await load.ended)
+        trial.expect(responded.seen === 200, () => shownFailure(responded, signalledMs))
+      await checkStatus()
     } finally {
       await balancer.close()
     }
@@ -214,7 +214,7 @@ async function rollBehind(
 }
 
 function shownFailure(
-  { path, seen, byInstance, sentMs, tookMs }: Answered,
+  { path, seen, byInstance, sentMs, tookMs }: RespondedRequest,
   signalledMs: readonly number[],
 ): string {
   const agoMs = sentMs - (signalledMs.findLast((ms) => ms <= sentMs) ?? sentMs)
@@ -267,7 +267,7 @@ async function restartUnderLoad(
     () => `readyz and me while it drains: ${JSON.stringify(seen)}`,
   )
 
-  const flaw = flawOfEnd(await endOf(instance))
+  const flaw = flawOfEnd(await endingSignal(instance))
   const tookMs = performance.now() - beganMs
   clearInterval(drip)
   for (const socket of [idle, dripping]) socket.destroy()
@@ -309,7 +309,7 @@ async function logIn(url: string, email: string): Promise<string> {
 }
 
 /** How the process ended, by force where it does not. */
-async function endOf(instance: Instance): Promise<Ended> {
+async function endingSignal(instance: Instance): Promise<Ended> {
   const { child, ended } = instance.running()
   const timer = setTimeout(() => child.kill('SIGKILL'), HANGS_MS)
   return ended.finally(() => clearTimeout(timer))

@@ -27,7 +27,7 @@ export const reuseRows: readonly Row[] = [
     mutants: [
       {
         name: 'an idle connection ends as soon as the balancer might end it',
-        file: 'src/adapters/http/server.ts',
+        file: 'src/adapters/http/server/server.ts',
         // Node adds a second of its own, and the service is busy when the time is over.
         find: 'keepAliveTimeout: settings.keepAliveTimeoutMs',
         replace: 'keepAliveTimeout: settings.keepAliveTimeoutMs - 990',

@@ -46,7 +46,7 @@ export const revocationRows: readonly Row[] = [
         file: ANNOUNCED,
         find: '  const answer = await change.catch(',
         replace:
-          '  await invalidations.announce(invalidation)\n  mayHaveEnded = () => false\n  const answer = await change.catch(',
+          '  await invalidations.publish(invalidation)\n  mayHaveEnded = () => false\n  const answer = await change.catch(',
       },
     ],
     async run(trial) {
@@ -84,9 +84,9 @@ export const revocationRows: readonly Row[] = [
       {
         name: 'a look-up is shared without a lease',
         file: CACHE,
-        find: 'if (!invalidations.isCurrent()) return beginFill(digest, waitMs).reading',
+        find: 'if (!invalidations.isCurrent()) return beginFill(digest, timeoutMs).reading',
         replace:
-          'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, waitMs)).reading',
+          'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, timeoutMs)).reading',
       },
     ],
     run: (trial) => slowLookUps(trial, 'stopped'),
@@ -128,7 +128,7 @@ export const revocationRows: readonly Row[] = [
   {
     id: 'G10',
     promise:
-      'what others change (psql, a password, a disable, a deletion) is obeyed within a second of its commit',
+      'what others change (psql, a password, a disable, a deletion) is applied within a second of its commit',
     sizes: { ci: 20, release: 1000, mutant: 2 },
     mutants: [CUSTOMER_AS_DIGEST, NOTHING_OBEYED],
     run: (trial) =>

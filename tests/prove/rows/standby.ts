@@ -28,26 +28,26 @@ export const standbyRows: readonly Row[] = [
       },
       {
         name: 'sessions do not wait for the standby',
-        file: 'src/adapters/postgres/pool.ts',
+        file: 'src/adapters/postgres/connection/pool.ts',
         find: "set_config('datestyle', 'ISO', false),",
         replace: "set_config('datestyle', 'ISO', false), set_config('synchronous_commit', 'local', false),",
       },
       {
         name: 'a logout is acknowledged before its commit',
-        file: 'src/application/logout.ts',
-        find: 'loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), waitMs)',
+        file: 'src/application/use-cases/logout.ts',
+        find: 'loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), timeoutMs)',
         replace:
-          'Promise.race([loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), waitMs).catch(() => true), new Promise((resolve) => setTimeout(resolve, 500, true))])',
+          'Promise.race([loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), timeoutMs).catch(() => true), new Promise((resolve) => setTimeout(resolve, 500, true))])',
       },
       {
         name: 'a commit whose wait was cancelled is a commit',
-        file: 'src/adapters/postgres/client-session.ts',
+        file: 'src/adapters/postgres/connection/client-session.ts',
         find: 'if (isOfPrimaryAlone)',
         replace: 'if (false)',
       },
       {
         name: 'a heartbeat waits at the server for as long as it takes',
-        file: 'src/adapters/postgres/announcing/speaker.ts',
+        file: 'src/adapters/postgres/revocation/publisher.ts',
         find: "set_config('lock_timeout', '800ms', true)",
         replace: "set_config('lock_timeout', '0', true)",
       },

@@ -22,18 +22,18 @@ export const stormRows: readonly Row[] = [
     id: 'I4',
     // Here the process that answers me also asks for it, and its times are not the service's.
     promise:
-      'a storm of logins: each is answered 200 or told to come again, me is served (how fast: P9 of bench/)',
+      'a storm of logins: each is responded 200 or told to come again, me is served (how fast: P9 of bench/)',
     sizes: { ci: 500, release: 500, mutant: 100 },
     mutants: [
       {
         name: 'nobody is refused a place',
-        file: 'src/adapters/bcrypt/places.ts',
+        file: 'src/adapters/bcrypt/hashing-queue.ts',
         find: 'throw new Unavailable()',
         replace: '{}',
       },
       {
         name: 'places are never left',
-        file: 'src/adapters/bcrypt/places.ts',
+        file: 'src/adapters/bcrypt/hashing-queue.ts',
         find: 'held--',
         replace: '',
       },

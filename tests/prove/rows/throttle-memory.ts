@@ -33,12 +33,12 @@ export const throttleMemoryRows: readonly Row[] = [
       const grown = memoryInUse() - before
       trial.note(`${trial.size} e-mails and addresses: +${(grown / MIB).toFixed(1)} MiB.`)
       trial.expect(grown <= 50 * MIB, () => `+${(grown / MIB).toFixed(1)} MiB`)
-      const last = { account: emailOf(trial.size - 1), address: addressOf(trial.size - 1) }
+      const last = { account: emailOf(trial.size - 1), address: clientAddress(trial.size - 1) }
       for (let i = 1; i < LIMIT; i++) await guess(trial.size - 1)
       trial.expect((await throttle.take(last, 1000)).kind === 'refused', () => 'the last was forgotten')
 
       async function guess(i: number): Promise<void> {
-        const admission = await throttle.take({ account: emailOf(i), address: addressOf(i) }, 1000)
+        const admission = await throttle.take({ account: emailOf(i), address: clientAddress(i) }, 1000)
         if (admission.kind === 'taken') await throttle.settle(admission.place, 'failed', 1000)
         else trial.require(false, () => `guess ${i} was not let through: ${admission.kind}`)
       }
@@ -50,7 +50,7 @@ function emailOf(i: number): string {
   return `${'a-rather-long-name-'.repeat(8)}${i}@example.com`
 }
 
-function addressOf(i: number): string {
+function clientAddress(i: number): string {
   return `2001:db8:${(i >>> 16).toString(16)}:${(i & 0xffff).toString(16)}::/64`
 }
 

@@ -1,4 +1,4 @@
-import { LEASE_MS } from '../../../src/adapters/postgres/announcing/lease.ts'
+import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
 import { InvalidToken } from '../../../src/domain/errors.ts'
 import { hashOf } from '../fakes.ts'
 import type { Database } from './database.ts'

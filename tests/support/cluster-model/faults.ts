@@ -30,7 +30,7 @@ export function faultsOf(
   processes: Processes,
 ): (fault: Fault, process: Process, ms: number) => void {
   return function breakSomething(fault, process, ms) {
-    const { machine, link, speaker } = process
+    const { machine, link, createPublisher } = process
     const untilMs = time.nowMs + ms
     switch (fault) {
       case 'pause': {
@@ -56,10 +56,10 @@ export function faultsOf(
         link.isDeaf = true
         break
       case 'freeze speaker':
-        speaker.thawsMs = Math.max(speaker.thawsMs, untilMs)
+        createPublisher.thawsMs = Math.max(createPublisher.thawsMs, untilMs)
         break
       case 'lose speaker':
-        speaker.isOpen = false
+        createPublisher.isOpen = false
         time.after(ms, () => network.speakAgain(process), machine)
         break
       case 'kill':

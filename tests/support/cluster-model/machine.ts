@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/application/ports/clock.ts'
+import type { Clock } from '../../../src/lib/clock.ts'
 import { type Run, START_MS } from './run.ts'
 import type { Sleeper } from './timeline.ts'
 

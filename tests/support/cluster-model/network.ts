@@ -1,8 +1,8 @@
-import type { Instance } from '../../../src/adapters/postgres/announcing/instance.ts'
-import type { TriggerState } from '../../../src/adapters/postgres/announcing/trigger-state.ts'
+import type { Instance } from '../../../src/adapters/postgres/revocation/instance.ts'
+import type { TriggerState } from '../../../src/adapters/postgres/revocation/trigger-state.ts'
 import type { Machine } from './machine.ts'
 import type { Run } from './run.ts'
-import { type Link, openLink, openSpeaker, type Speaker, transmit } from './streams.ts'
+import { type Link, openLink, openSpeaker, type Publisher, transmit } from './streams.ts'
 
 /** An instance with its two connections: the link listens, the speaker says. */
 export interface Endpoint {
@@ -11,7 +11,7 @@ export interface Endpoint {
   link: Link
   linkDelayMs: number
   heardMs: number
-  speaker: Speaker
+  createPublisher: Publisher
   /** Changes that wait for their acknowledgement. */
   announcing: number
 }
@@ -100,37 +100,37 @@ export function networkOf({ parts, time, chance }: Run): Network {
   }
 
   function say(endpoint: Endpoint, payload: string): void {
-    const { speaker, link } = endpoint
+    const { createPublisher, link } = endpoint
     if (parts.beatsByLink && payload.includes('beat')) {
       if (!link.isOpen) return
       if (link.isDeaf) deliver(endpoint, link, payload)
       time.after(chance.shortly(), () => publish(endpoint, payload))
-    } else if (speaker.isOpen) {
-      transmit(time, speaker, payload, chance.shortly(), null, (arrived) => {
+    } else if (createPublisher.isOpen) {
+      transmit(time, createPublisher, payload, chance.shortly(), null, (arrived) => {
         // Of what a lost connection was sent some arrives all the same, maybe after what the next one says.
-        if (speaker.isOpen || chance.random() < 0.5) publish(endpoint, arrived)
+        if (createPublisher.isOpen || chance.random() < 0.5) publish(endpoint, arrived)
       })
     }
   }
 
   /** The statement commits, and its result goes back over the connection that it came by. */
   function publish(endpoint: Endpoint, payload: string): void {
-    const { speaker, machine } = endpoint
+    const { createPublisher, machine } = endpoint
     const state: TriggerState = {
       fingerprint: `${triggers.version}`,
       problems: triggers.isEnabled ? [] : ['They are disabled.'],
     }
     notify(payload)
-    transmit(time, speaker.results, payload, chance.shortly(), machine, (published) => {
-      if (!speaker.isOpen) return
+    transmit(time, createPublisher.results, payload, chance.shortly(), machine, (published) => {
+      if (!createPublisher.isOpen) return
       if (endpoint.announcing > 0) time.wakes = true
       endpoint.instance.published(published, state)
     })
   }
 
   function speakAgain(endpoint: Endpoint): void {
-    if (endpoint.speaker.isOpen) return
-    endpoint.speaker = openSpeaker()
+    if (endpoint.createPublisher.isOpen) return
+    endpoint.createPublisher = openSpeaker()
     endpoint.instance.beat()
   }
 }

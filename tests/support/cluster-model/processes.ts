@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { BEAT_MS } from '../../../src/adapters/postgres/announcing/instance.ts'
-import { LEASE_MS } from '../../../src/adapters/postgres/announcing/lease.ts'
+import { BEAT_MS } from '../../../src/adapters/postgres/revocation/instance.ts'
+import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
 import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { Database } from './database.ts'
 import type { History } from './history.ts'
@@ -53,15 +53,15 @@ export function processesOf(run: Run, history: History, database: Database, netw
       name,
       clock: machine.clock,
       send: (payload) => network.say(process, payload),
-      obey,
+      apply,
       warn: (payload) => assert.fail(`not understood: ${payload}`),
     })
     const invalidations: Invalidations = {
       subscribe: (subscriber) => subscribers.push(subscriber),
       isCurrent: instance.holdsLease,
-      async announce(invalidation) {
+      async publish(invalidation) {
         const beganMs = time.nowMs
-        obey(invalidation)
+        apply(invalidation)
         process.announcing += 1
         await instance.settled()
         process.announcing -= 1
@@ -76,7 +76,7 @@ export function processesOf(run: Run, history: History, database: Database, netw
       link: { ...openLink(), isOpen: false },
       linkDelayMs: 0,
       heardMs: Infinity,
-      speaker: openSpeaker(),
+      createPublisher: openSpeaker(),
       announcing: 0,
       hasLeft: false,
     }
@@ -84,7 +84,7 @@ export function processesOf(run: Run, history: History, database: Database, netw
     time.after(chance.random() * 5, () => network.connect(process), machine)
     time.after(chance.random() * BEAT_MS, () => beat(process), machine, true)
 
-    function obey(invalidation: Invalidation): void {
+    function apply(invalidation: Invalidation): void {
       for (const subscriber of subscribers) subscriber(invalidation)
     }
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { LEASE_MS } from '../../../src/adapters/postgres/announcing/lease.ts'
+import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
 import { InvalidToken, Unavailable } from '../../../src/domain/errors.ts'
 import type { History, Known } from './history.ts'
 import { LATE_MS, type Machine } from './machine.ts'

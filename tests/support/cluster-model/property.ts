@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { LEASE_MS } from '../../../src/adapters/postgres/announcing/lease.ts'
+import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
 import { chanceOf } from './chance.ts'
 import { clientsOf } from './clients.ts'
 import { databaseOf } from './database.ts'

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import type { CachedToken } from '../../../src/adapters/caching/login-tokens.ts'
 import { randomIds } from '../../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../../src/adapters/node-crypto/service-secrets.ts'
-import { makeAdministerCustomers } from '../../../src/application/administer-customers.ts'
-import { type Authenticate, makeAuthenticate } from '../../../src/application/authenticate.ts'
-import type { Patience } from '../../../src/application/patience.ts'
+import type { Deadline } from '../../../src/application/deadline.ts'
+import type { CachedToken } from '../../../src/application/login-tokens/cached.ts'
+import { UnknownTokenLimit } from '../../../src/application/login-tokens/unknown-token-limit.ts'
 import type { Customers } from '../../../src/application/ports/customers.ts'
 import type { Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { LoginTokens } from '../../../src/application/ports/login-tokens.ts'
 import type { Ports } from '../../../src/application/ports/ports.ts'
-import { UnknownTokenLimit } from '../../../src/application/unknown-token-limit.ts'
+import { type Authenticate, createAuthenticate } from '../../../src/application/use-cases/authenticate.ts'
+import { createManageCustomers } from '../../../src/application/use-cases/manage-customers.ts'
 import { fakePasswords, mapCache } from '../fakes.ts'
 import { aRequester, idlePorts } from '../idle-ports.ts'
 import type { Database } from './database.ts'
@@ -27,7 +27,7 @@ export interface Service {
   hasAsked: boolean
 }
 
-export const PATIENCE: Patience = { wait: (call) => call(1000) }
+export const PATIENCE: Deadline = { run: (call) => call(1000) }
 
 export const REQUESTER = aRequester()
 
@@ -43,21 +43,23 @@ export function serviceOf(
   const { clock } = machine
   const remoteTokens: LoginTokens = {
     ...tokens,
-    findByDigest(digest, waitMs) {
+    findByDigest(digest, timeoutMs) {
       service.hasAsked = true
-      return call(machine, () => Promise.resolve(tokens.findByDigest(digest, waitMs)))
+      return call(machine, () => Promise.resolve(tokens.findByDigest(digest, timeoutMs)))
     },
-    replace: (login, waitMs) =>
+    replace: (login, timeoutMs) =>
       call(machine, () => {
-        const answer = change(() => tokens.replace(login, waitMs))
+        const answer = change(() => tokens.replace(login, timeoutMs))
         if (store.tokens.has(login.digest)) history.know(login.token, login.digest)
         return answer
       }),
-    revoke: (token, atMs, waitMs) => call(machine, () => change(() => tokens.revoke(token, atMs, waitMs))),
+    revoke: (token, atMs, timeoutMs) =>
+      call(machine, () => change(() => tokens.revoke(token, atMs, timeoutMs))),
   }
   const remoteCustomers: Customers = {
     ...customers,
-    disable: (id, atMs, waitMs) => call(machine, () => change(() => customers.disable(id, atMs, waitMs))),
+    disable: (id, atMs, timeoutMs) =>
+      call(machine, () => change(() => customers.disable(id, atMs, timeoutMs))),
   }
   const loginTokens = parts.cached(remoteTokens, mapCache<CachedToken>(clock), invalidations, clock, {
     ttlMs: CACHE_TTL_MS,
@@ -73,12 +75,12 @@ export function serviceOf(
     clock,
     ids: randomIds,
   }
-  const authenticate = makeAuthenticate(ports, new UnknownTokenLimit(clock))
+  const authenticate = createAuthenticate(ports, new UnknownTokenLimit(clock))
   const service: Service = {
     authenticate,
     authenticateForLogout: parts.authenticateForLogout(ports, authenticate),
     tokens: loginTokens,
-    disable: (id) => makeAdministerCustomers(ports).disable(id, PATIENCE),
+    disable: (id) => createManageCustomers(ports).disable(id, PATIENCE),
     hasAsked: false,
   }
   return service

@@ -17,7 +17,7 @@ export interface Link extends Stream {
 }
 
 /** What a connection carries that publishes, and the results that come back. */
-export interface Speaker extends Stream {
+export interface Publisher extends Stream {
   readonly results: Stream
 }
 
@@ -29,7 +29,7 @@ export function openLink(): Link {
   return { ...openStream(), lingers: false, isDeaf: false }
 }
 
-export function openSpeaker(): Speaker {
+export function openSpeaker(): Publisher {
   return { ...openStream(), results: openStream() }
 }
 

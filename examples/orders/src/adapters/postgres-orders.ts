@@ -5,33 +5,37 @@ import type { Orders } from '../orders.ts'
 /** Orders in the table `orders` of a PostgreSQL database. Each call is one statement, which needs no transaction. */
 export function postgresOrders(pool: DatabasePool): Orders {
   return {
-    async add({ id, customerId, sku, quantity, note, placedAtMs }, waitMs) {
-      await rowsOf(ADD, [id, customerId, sku, quantity, note, new Date(placedAtMs)], waitMs)
+    async add({ id, customerId, sku, quantity, note, placedAtMs }, timeoutMs) {
+      await rowsOf(ADD, [id, customerId, sku, quantity, note, new Date(placedAtMs)], timeoutMs)
     },
 
-    async find({ id, customerId }, waitMs) {
-      return firstOf(await rowsOf(FIND, [id, customerId], waitMs))
+    async find({ id, customerId }, timeoutMs) {
+      return firstOf(await rowsOf(FIND, [id, customerId], timeoutMs))
     },
 
-    async list(customerId, { after, limit }, waitMs) {
+    async list(customerId, { after, limit }, timeoutMs) {
       const from = after === null ? [] : [new Date(after.placedAtMs), after.id]
-      const rows = await rowsOf(after === null ? LIST : LIST_AFTER, [customerId, limit, ...from], waitMs)
+      const rows = await rowsOf(after === null ? LIST : LIST_AFTER, [customerId, limit, ...from], timeoutMs)
       return rows.map(orderOf)
     },
 
-    async change({ id, customerId }, { quantity = null, note }, waitMs) {
+    async change({ id, customerId }, { quantity = null, note }, timeoutMs) {
       return firstOf(
-        await rowsOf(CHANGE, [id, customerId, quantity, note !== undefined, note ?? null], waitMs),
+        await rowsOf(CHANGE, [id, customerId, quantity, note !== undefined, note ?? null], timeoutMs),
       )
     },
 
-    async remove({ id, customerId }, waitMs) {
-      return (await rowsOf(REMOVE, [id, customerId], waitMs)).length === 1
+    async remove({ id, customerId }, timeoutMs) {
+      return (await rowsOf(REMOVE, [id, customerId], timeoutMs)).length === 1
     },
   }
 
-  function rowsOf(statement: Statement, values: readonly unknown[], waitMs: number): Promise<readonly Row[]> {
-    return pool.run(waitMs, async (session) => (await session.query(statement, values)).rows)
+  function rowsOf(
+    statement: Statement,
+    values: readonly unknown[],
+    timeoutMs: number,
+  ): Promise<readonly Row[]> {
+    return pool.run(timeoutMs, async (session) => (await session.query(statement, values)).rows)
   }
 }
 

@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse'
-import type { RefusedRow } from '../../../application/import-customers.ts'
-import { MAX_ROW_BYTES, withoutMark } from './utf8.ts'
+import type { RefusedRow } from '../../../application/use-cases/import-customers.ts'
+import { MAX_ROW_BYTES, withoutByteOrderMark } from './utf8.ts'
 
 /** A record of a CSV file, in the line where it begins; its fields are not decoded yet: a character is a byte. */
 export interface CsvRecord {
@@ -24,7 +24,7 @@ export async function* csvRecords(
   let rest: Uint8Array = Buffer.alloc(0)
   let isSpoilt = false
 
-  for await (const chunk of withoutMark(chunks)) {
+  for await (const chunk of withoutByteOrderMark(chunks)) {
     rest = Buffer.concat([rest, chunk])
     yield* read(chunk, false)
   }
@@ -41,9 +41,9 @@ export async function* csvRecords(
           yield { line, fields }
           pass(length)
         }
-        const fault = problem ?? (rest.length > MAX_ROW_BYTES ? TOO_LONG : null)
-        if (fault === null) return
-        yield { line, problem: fault }
+        const checkFailed = problem ?? (rest.length > MAX_ROW_BYTES ? TOO_LONG : null)
+        if (checkFailed === null) return
+        yield { line, problem: checkFailed }
         isSpoilt = true
       }
       const end = endOfLine(rest, isEnd)

@@ -1,4 +1,4 @@
-import type { ReadRow, RefusedRow } from '../../../application/import-customers.ts'
+import type { ReadRow, RefusedRow } from '../../../application/use-cases/import-customers.ts'
 import { Refusal } from '../refusal.ts'
 import { csvRecords } from './csv-records.ts'
 import { NOT_UTF8, utf8 } from './utf8.ts'

@@ -1,4 +1,4 @@
-import type { ReadRow, RefusedRow } from '../../../application/import-customers.ts'
+import type { ReadRow, RefusedRow } from '../../../application/use-cases/import-customers.ts'
 import { type Io, write } from '../io.ts'
 import type { Operations, Store } from '../operations.ts'
 import { printable } from '../printable.ts'
@@ -7,7 +7,7 @@ import { createSignalCounter } from '../signal-counter.ts'
 import { csvRows } from './csv-rows.ts'
 import { type Input, openInput } from './input.ts'
 import { ndjsonRows } from './ndjson-rows.ts'
-import { makeProgressBar } from './progress-bar.ts'
+import { createProgressBar } from './progress-bar.ts'
 
 /** How the rows of a file are written. */
 export type Format = 'csv' | 'ndjson'
@@ -15,7 +15,7 @@ export type Format = 'csv' | 'ndjson'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** The format that the file's name tells, or null. */
-export function formatOf(file: string): Format | null {
+export function importFormat(file: string): Format | null {
   if (/\.csv$/i.test(file)) return 'csv'
   return /\.(ndjson|jsonl)$/i.test(file) ? 'ndjson' : null
 }
@@ -42,7 +42,7 @@ export async function importFile(
     for (const signal of SIGNALS) process.off(signal, interrupt)
   }
   const input = await openInput(file, io.stdin, interruption.signal)
-  const bar = makeProgressBar(io.stderr, () => performance.now())
+  const bar = createProgressBar(io.stderr, () => performance.now())
   let rows = 0
   const show = () => bar.show(shareOf(input), rows)
 
@@ -57,11 +57,11 @@ export async function importFile(
     throw new Refusal('Interrupted; what was imported stays. Run it again for the rest.')
   if (tally.refused > 0) throw new Refusal(`Rows were refused: ${tally.refused}.`)
 
-  async function take({ importCustomers, patience }: Store): Promise<void> {
+  async function take({ importCustomers, deadline }: Store): Promise<void> {
     for (const signal of SIGNALS) process.on(signal, interrupt)
     try {
       show()
-      for await (const step of importCustomers(counted(rowsOf(input)), { isDryRun, patience })) {
+      for await (const step of importCustomers(counted(rowsOf(input)), { isDryRun, deadline })) {
         if (step.kind === 'refused') {
           tally.refused++
           await say(`line ${step.row.line}: ${step.row.problem}`)

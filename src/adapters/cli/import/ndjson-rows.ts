@@ -1,12 +1,12 @@
-import type { ReadRow, RefusedRow } from '../../../application/import-customers.ts'
-import { MAX_ROW_BYTES, NOT_UTF8, utf8, withoutMark } from './utf8.ts'
+import type { ReadRow, RefusedRow } from '../../../application/use-cases/import-customers.ts'
+import { MAX_ROW_BYTES, NOT_UTF8, utf8, withoutByteOrderMark } from './utf8.ts'
 
 const LINE_FEED = 0x0a
 
 /** The customers of a file with one JSON object in each line; blank lines are left out. */
 export async function* ndjsonRows(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ReadRow | RefusedRow> {
   let line = 0
-  for await (const bytes of linesOf(withoutMark(chunks))) {
+  for await (const bytes of linesOf(withoutByteOrderMark(chunks))) {
     line++
     if (bytes === null) yield { line, problem: `Is longer than ${MAX_ROW_BYTES} bytes.` }
     else if (!isBlank(bytes)) yield rowOf(line, utf8(bytes))

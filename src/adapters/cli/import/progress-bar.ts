@@ -13,7 +13,7 @@ export interface ProgressBar {
   clear(): void
 }
 
-export function makeProgressBar(stream: Io['stderr'], nowMs: () => number): ProgressBar {
+export function createProgressBar(stream: Io['stderr'], nowMs: () => number): ProgressBar {
   if (stream.isTTY !== true) return { show() {}, clear() {} }
   let drawnAtMs = Number.NEGATIVE_INFINITY
   let isDrawn = false

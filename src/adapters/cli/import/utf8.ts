@@ -16,7 +16,7 @@ export function utf8(bytes: Uint8Array): string | null {
 }
 
 /** The bytes of a file without the byte-order mark that some programs begin it with. */
-export async function* withoutMark(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* withoutByteOrderMark(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | null = Buffer.alloc(0)
   for await (const chunk of chunks) {
     if (start === null) {

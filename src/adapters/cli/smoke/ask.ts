@@ -3,7 +3,7 @@ import { request as overHttps } from 'node:https'
 import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
 
-const ANSWER_MS = 10_000
+const RESPONSE_TIMEOUT_MS = 10_000
 /** No answer of these endpoints is nearly as long. */
 const MAX_BYTES = 1_048_576
 
@@ -46,7 +46,7 @@ function exchange(
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
   }
   const text = body === undefined ? '' : JSON.stringify(body)
-  const signal = AbortSignal.timeout(ANSWER_MS)
+  const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS)
   return new Promise((resolve, reject) => {
     // Without an agent a request has a connection of its own, which a balancer may lead to any instance.
     const sent = send(url, { method: 'POST', headers, agent: false, signal }, (response) => {
@@ -88,7 +88,7 @@ function faultOf({ origin, host, protocol }: URL, error: Error): string {
   // A name with several addresses fails with all of them at once, and without a message.
   const first = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
   const code = 'code' in first ? String(first.code) : ''
-  if (code === 'ABORT_ERR') return `${origin} did not answer within ${ANSWER_MS / 1000} s.`
+  if (code === 'ABORT_ERR') return `${origin} did not answer within ${RESPONSE_TIMEOUT_MS / 1000} s.`
   if (code === 'ECONNREFUSED') return `${origin} refuses the connection: nobody listens there.`
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `${host} cannot be found: check the name.`
   if (/CERT|SELF_SIGNED|VERIFY|ERR_TLS/.test(code))

@@ -16,7 +16,7 @@ const WAVES = 5
 /** Together longer than a lease, so that an instance that obeys late is met. */
 const PAUSE_MS = 300
 /** How long an instance that goes on accepting is watched. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /**
  * A whole login, me and logout at running instances, one line a step; then many new connections, each of which must be
@@ -75,7 +75,7 @@ export async function smoke({ urls, email, password, connections }: SmokeOptions
     let asked = 0
     let accepted = 0
     let acceptedMs = 0
-    for (let waves = 0; waves < WAVES || performance.now() - beganMs < PATIENCE_MS; waves++) {
+    for (let waves = 0; waves < WAVES || performance.now() - beganMs < TIMEOUT_MS; waves++) {
       if (waves > 0) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
       const answers = await askWave()
       const late = answers.filter(({ status }) => status === 200)

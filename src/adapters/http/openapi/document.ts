@@ -1,6 +1,6 @@
-import type { Route } from '../declared-route.ts'
+import type { Route } from '../routing/declared-route.ts'
 import { FAILURE_SCHEMAS } from './failures.ts'
-import { operationOf, type Shared } from './operation.ts'
+import { describeOperation, type Shared } from './operation.ts'
 
 /** What a document says of the service as a whole. */
 export interface ApiInfo {
@@ -32,7 +32,7 @@ export function openApiDocument(routes: readonly Route[], { title, label, server
     const template = route.path.replace(/:(\w+)/g, '{$1}')
     const path = paths.get(shape) ?? { template, names: route.path.match(/(?<=:)\w+/g) ?? [], item: {} }
     paths.set(shape, path)
-    path.item[route.method.toLowerCase()] = operationOf(route, newId(route, ids), path.names, shared)
+    path.item[route.method.toLowerCase()] = describeOperation(route, newId(route, ids), path.names, shared)
   }
   return {
     document: {

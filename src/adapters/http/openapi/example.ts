@@ -14,13 +14,13 @@ const OF_FORMAT: Readonly<Record<string, string>> = {
 }
 
 /** A value that the schema describes: its own example where it has one, else the plainest. */
-export function exampleOf(
+export function exampleValue(
   schema: JsonSchema,
   definitions: Readonly<Record<string, JsonSchema>>,
   depth = 0,
 ): unknown {
   const { examples, enum: words, $ref, anyOf, oneOf, allOf } = schema as Keywords
-  const next = (other: JsonSchema) => exampleOf(other, definitions, depth + 1)
+  const next = (other: JsonSchema) => exampleValue(other, definitions, depth + 1)
   if (examples?.[0] !== undefined) return examples[0]
   for (const keyword of ['const', 'default']) if (Object.hasOwn(schema, keyword)) return schema[keyword]
   if (words?.[0] !== undefined) return words[0]

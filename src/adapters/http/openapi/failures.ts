@@ -11,8 +11,6 @@ import {
   Unavailable,
   ValidationFailed,
 } from '../../../domain/errors.ts'
-import { failureOf } from '../answer.ts'
-import type { Route } from '../declared-route.ts'
 import {
   Conflict,
   ExpectationFailed,
@@ -26,9 +24,11 @@ import {
   PayloadTooLarge,
   RequestTimeout,
   SameOriginRequired,
-  STATUS_OF,
+  STATUS_BY_REASON,
   UnsupportedMediaType,
 } from '../errors.ts'
+import { toFailure } from '../response/response.ts'
+import type { Route } from '../routing/declared-route.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 /** One of each failure, or of each of its forms: the document shows what the service makes of them. */
@@ -59,7 +59,7 @@ const SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyError[]>> = {
   unavailable: [new Unavailable()],
 }
 
-const REASONS = Object.keys(STATUS_OF) as readonly FailureReason[]
+const REASONS = Object.keys(STATUS_BY_REASON) as readonly FailureReason[]
 
 /** The reasons for which a route may be refused. */
 function reasonsOf(route: Route): ReadonlySet<FailureReason> {
@@ -89,7 +89,11 @@ export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     required: ['success', 'code', 'error', 'reason', 'request_id'],
     properties: {
       success: { const: false },
-      code: { type: 'integer', enum: [...new Set(Object.values(STATUS_OF))], description: 'The status.' },
+      code: {
+        type: 'integer',
+        enum: [...new Set(Object.values(STATUS_BY_REASON))],
+        description: 'The status.',
+      },
       error: { type: 'string', description: 'A whole sentence, safe to show.' },
       reason: { type: 'string', enum: REASONS, description: 'A stable word to switch on.' },
       request_id: { type: 'string', description: 'To be quoted when asking for help.' },
@@ -110,11 +114,11 @@ export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 }
 
 /** The failures of a route as responses by status, each with the name under which others may share it. */
-export function failuresOf(route: Route): readonly (readonly [status: number, name: string, object])[] {
+export function describeFailures(route: Route): readonly (readonly [status: number, name: string, object])[] {
   const reasons = [...reasonsOf(route)].sort((a, b) => REASONS.indexOf(a) - REASONS.indexOf(b))
-  const statuses = [...new Set(reasons.map((reason) => STATUS_OF[reason]))]
+  const statuses = [...new Set(reasons.map((reason) => STATUS_BY_REASON[reason]))]
   return statuses.map((status) => {
-    const those = reasons.filter((reason) => STATUS_OF[reason] === status)
+    const those = reasons.filter((reason) => STATUS_BY_REASON[reason] === status)
     return [status, those.join('.'), responseOf(status, those)]
   })
 }
@@ -123,7 +127,7 @@ function responseOf(status: number, reasons: readonly FailureReason[]): object {
   const told = reasons.flatMap((reason) => SAMPLES[reason].map((sample) => ({ reason, sample })))
   const headers = new Map<string, string[]>([['X-Request-Id', ['a-request']]])
   for (const { sample } of told) {
-    const list = failureOf(sample, 'a-request').headers
+    const list = toFailure(sample, 'a-request').headers
     for (let i = 0; i < list.length; i += 2) {
       const name = list[i] as string
       headers.set(name, [...(headers.get(name) ?? []), list[i + 1] as string])
@@ -151,7 +155,7 @@ function responseOf(status: number, reasons: readonly FailureReason[]): object {
             .reverse()
             .map(({ reason, sample }) => [
               reason,
-              { value: JSON.parse(failureOf(sample, 'a-request').text) },
+              { value: JSON.parse(toFailure(sample, 'a-request').text) },
             ]),
         ),
       },

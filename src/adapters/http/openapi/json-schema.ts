@@ -1,5 +1,5 @@
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
-import type { Schema } from '../declared-route.ts'
+import type { Schema } from '../routing/declared-route.ts'
 
 /** A schema of JSON Schema 2020-12, as OpenAPI 3.1 takes it. */
 export type JsonSchema = { readonly [keyword: string]: unknown }

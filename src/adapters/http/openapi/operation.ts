@@ -1,6 +1,6 @@
-import type { Route, Schema } from '../declared-route.ts'
-import { exampleOf } from './example.ts'
-import { failuresOf } from './failures.ts'
+import type { Route, Schema } from '../routing/declared-route.ts'
+import { exampleValue } from './example.ts'
+import { describeFailures } from './failures.ts'
 import { describe, type JsonSchema } from './json-schema.ts'
 
 /** What the operations of a document share, gathered while they are described. */
@@ -11,7 +11,12 @@ export interface Shared {
 }
 
 /** An operation of OpenAPI 3.1; `names` are those of the path's parameters in the document, in their order. */
-export function operationOf(route: Route, id: string, names: readonly string[], shared: Shared): object {
+export function describeOperation(
+  route: Route,
+  id: string,
+  names: readonly string[],
+  shared: Shared,
+): object {
   const { auth, abilities, summary, tags } = route
   const parameters = [...pathParameters(), ...queryParameters()]
   return {
@@ -82,12 +87,12 @@ export function operationOf(route: Route, id: string, names: readonly string[], 
   }
 
   function json(schema: JsonSchema): object {
-    return { 'application/json': { schema, example: exampleOf(schema, shared.schemas) } }
+    return { 'application/json': { schema, example: exampleValue(schema, shared.schemas) } }
   }
 
   function failures(): object {
     return Object.fromEntries(
-      failuresOf(route).map(([status, name, response]) => {
+      describeFailures(route).map(([status, name, response]) => {
         shared.responses[name] ??= response
         return [status, { $ref: `#/components/responses/${name}` }]
       }),

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
-import { makeProgressBar } from '../../../../src/adapters/cli/import/progress-bar.ts'
-import { textOf } from '../command-line.ts'
+import { createProgressBar } from '../../../../src/adapters/cli/import/progress-bar.ts'
+import { toJsonText } from '../command-line.ts'
 
 const CLEAR = '\r\u001b[K'
 
 function aTerminal(columns = 100) {
   const stream = Object.assign(new PassThrough(), { isTTY: true, columns })
   let nowMs = 0
-  const bar = makeProgressBar(stream, () => nowMs)
+  const bar = createProgressBar(stream, () => nowMs)
   return {
     bar,
-    written: () => textOf(stream),
+    written: () => toJsonText(stream),
     pass: (ms: number) => {
       nowMs += ms
     },
@@ -74,9 +74,9 @@ describe('The progress bar', () => {
 
   it('is not there where nobody looks', () => {
     const stream = new PassThrough()
-    const bar = makeProgressBar(stream, () => 0)
+    const bar = createProgressBar(stream, () => 0)
     bar.show(0.5, 1)
     bar.clear()
-    assert.equal(textOf(stream), '')
+    assert.equal(toJsonText(stream), '')
   })
 })

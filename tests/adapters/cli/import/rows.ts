@@ -1,4 +1,4 @@
-import type { ReadRow, RefusedRow } from '../../../../src/application/import-customers.ts'
+import type { ReadRow, RefusedRow } from '../../../../src/application/use-cases/import-customers.ts'
 
 /** What one row is read as, in short: its line, then the problem or the three fields. */
 export type Short =

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as v from 'valibot'
-import { builtInRoutes, probeRoutes } from '../../../../src/adapters/http/built-in-routes.ts'
-import type { Route } from '../../../../src/adapters/http/declared-route.ts'
-import { STATUS_OF } from '../../../../src/adapters/http/errors.ts'
+import { STATUS_BY_REASON } from '../../../../src/adapters/http/errors.ts'
 import { openApiDocument } from '../../../../src/adapters/http/openapi/document.ts'
-import { route } from '../../../../src/adapters/http/route.ts'
-import { unboundLatchkey } from '../../../../src/application/unbound.ts'
+import { builtInRoutes, probeRoutes } from '../../../../src/adapters/http/routes/built-in-routes.ts'
+import type { Route } from '../../../../src/adapters/http/routing/declared-route.ts'
+import { route } from '../../../../src/adapters/http/routing/route.ts'
+import { unboundUseCases } from '../../../../src/application/use-cases/unbound-use-cases.ts'
 import { orderRoutes } from '../../../support/documented-routes.ts'
 import { faultsOf, judge, type OpenApi, operationsOf, responseOf } from '../../../support/openapi.ts'
 
@@ -20,8 +20,8 @@ function describeRoutes(routes: readonly Route[]): { document: OpenApi; problems
 }
 
 const table = [
-  ...builtInRoutes(unboundLatchkey(), { version: '1.0.0', keepsAnswers: true }),
-  ...probeRoutes(unboundLatchkey(), async () => ({ ready: true, checks: {} })),
+  ...builtInRoutes(unboundUseCases(), { version: '1.0.0', cachesMe: true }),
+  ...probeRoutes(unboundUseCases(), async () => ({ ready: true, checks: {} })),
   ...orderRoutes(),
 ]
 const { document, problems } = describeRoutes(table)
@@ -175,14 +175,14 @@ describe('the failures of an operation', () => {
       readonly properties: Readonly<Record<string, { readonly enum: readonly unknown[] }>>
     }
     const { code, reason } = properties
-    assert.deepEqual(reason?.enum, Object.keys(STATUS_OF))
-    assert.deepEqual(code?.enum, [...new Set(Object.values(STATUS_OF))])
+    assert.deepEqual(reason?.enum, Object.keys(STATUS_BY_REASON))
+    assert.deepEqual(code?.enum, [...new Set(Object.values(STATUS_BY_REASON))])
     const faultOf = judge(document)
     for (const { operation } of operations) {
       for (const status of Object.keys(operation.responses).filter((one) => !one.startsWith('2'))) {
         const media = responseOf(document, operation, Number(status))?.content?.['application/json']
         for (const [name, { value }] of Object.entries(media?.examples ?? {})) {
-          assert.equal(STATUS_OF[name as keyof typeof STATUS_OF], Number(status))
+          assert.equal(STATUS_BY_REASON[name as keyof typeof STATUS_BY_REASON], Number(status))
           assert.equal(faultOf(media?.schema ?? {}, value), null)
           assert.notEqual(faultOf(media?.schema ?? {}, { ...(value as object), reason: 'other' }), null)
           assert.notEqual(faultOf(media?.schema ?? {}, { ...(value as object), success: true }), null)

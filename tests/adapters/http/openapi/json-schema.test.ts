@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe as group, test } from 'node:test'
 import * as v from 'valibot'
 import { openApiDocument } from '../../../../src/adapters/http/openapi/document.ts'
-import { exampleOf } from '../../../../src/adapters/http/openapi/example.ts'
+import { exampleValue } from '../../../../src/adapters/http/openapi/example.ts'
 import { describe } from '../../../../src/adapters/http/openapi/json-schema.ts'
-import { route } from '../../../../src/adapters/http/route.ts'
+import { route } from '../../../../src/adapters/http/routing/route.ts'
 import { faultsOf, judge, type OpenApi, operationsOf } from '../../../support/openapi.ts'
 
 interface Node {
@@ -123,7 +123,7 @@ group('an example', () => {
   ] as const) {
     test(`of ${JSON.stringify(describe(schema, 'input', 'x').schema)} is one that it takes`, () => {
       const { schema: described, definitions } = describe(schema, 'input', 'x')
-      assert.deepEqual(exampleOf(described, definitions), expected)
+      assert.deepEqual(exampleValue(described, definitions), expected)
       assert.ok(v.is(schema, expected))
     })
   }
@@ -131,6 +131,6 @@ group('an example', () => {
   test('of what holds itself ends', () => {
     const chain: v.GenericSchema<unknown> = v.object({ next: v.lazy(() => chain) })
     const { schema, definitions } = describe(chain, 'input', 'x')
-    assert.ok(JSON.stringify(exampleOf(schema, definitions)).length < 1000)
+    assert.ok(JSON.stringify(exampleValue(schema, definitions)).length < 1000)
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { SameOriginRequired } from '../../../../src/adapters/http/errors.ts'
-import { requireSameOrigin } from '../../../../src/adapters/http/ops/same-origin.ts'
+import { requireSameOrigin } from '../../../../src/adapters/http/ops-page/same-origin.ts'
 import { COLUMNS } from '../../../../src/adapters/ops/columns.ts'
 import type { SampleTable } from '../../../../src/adapters/ops/samples.ts'
 import type { Called } from '../../../../src/testing/call.ts'
@@ -33,9 +33,9 @@ before(async () => {
 after(() => app.close())
 
 async function botOf(customerId: string): Promise<string> {
-  const { latchkey } = app.service
+  const { useCases } = app.service
   const token = { customerId, name: 'bot', abilities: ['orders:read'], expiresAtMs: null }
-  const made = await latchkey.tokens.create(token, latchkey.patience())
+  const made = await useCases.tokens.create(token, useCases.deadline())
   assert.ok(made)
   return made.secret
 }

@@ -3,8 +3,8 @@ import { beforeEach, describe, it } from 'node:test'
 import {
   type Acknowledgements,
   acknowledgements,
-} from '../../../../src/adapters/postgres/announcing/acknowledgements.ts'
-import { LEASE_MS } from '../../../../src/adapters/postgres/announcing/lease.ts'
+} from '../../../../src/adapters/postgres/revocation/acknowledgements.ts'
+import { LEASE_MS } from '../../../../src/adapters/postgres/revocation/lease.ts'
 import { type MovableClock, movableClock } from '../../../../src/testing/movable-clock.ts'
 import { turn } from '../../../support/fakes.ts'
 
@@ -199,14 +199,14 @@ describe('An acknowledgement', () => {
   it('is of one ask for all that wait, and of another for what committed after it was sent', async () => {
     linkedForLong()
     const first = settling()
-    const gathered = [settling(), settling(), settling()]
+    const batch = [settling(), settling(), settling()]
     assert.deepEqual(asked, [1])
     comeBack(1)
     assert.equal(await first(), true)
     assert.deepEqual(asked, [1, 2])
-    for (const isSettled of gathered) assert.equal(await isSettled(), false)
+    for (const isSettled of batch) assert.equal(await isSettled(), false)
     comeBack(2)
-    for (const isSettled of gathered) assert.equal(await isSettled(), true)
+    for (const isSettled of batch) assert.equal(await isSettled(), true)
     assert.deepEqual(asked, [1, 2])
   })
 
@@ -214,7 +214,7 @@ describe('An acknowledgement', () => {
     linkedForLong()
     const lost = settling()
     clock.advance(300)
-    const gathered = settling()
+    const batch = settling()
     clock.advance(LEASE_MS - 300 - 1)
     assert.equal(await lost(), false)
     clock.advance(1)
@@ -223,9 +223,9 @@ describe('An acknowledgement', () => {
     assert.deepEqual(asked, [1, 2])
     // The lost one was only late: it tells nothing of what was asked for since.
     comeBack(1)
-    assert.deepEqual([await gathered(), await later()], [false, false])
+    assert.deepEqual([await batch(), await later()], [false, false])
     comeBack(2)
-    assert.deepEqual([await gathered(), await later()], [true, true])
+    assert.deepEqual([await batch(), await later()], [true, true])
   })
 
   it('hears nothing in what belongs to no ask of its own', async () => {

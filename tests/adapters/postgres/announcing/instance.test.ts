@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import { type Instance, protocolInstance } from '../../../../src/adapters/postgres/announcing/instance.ts'
-import { LEASE_MS } from '../../../../src/adapters/postgres/announcing/lease.ts'
-import type { TriggerState } from '../../../../src/adapters/postgres/announcing/trigger-state.ts'
+import { type Instance, protocolInstance } from '../../../../src/adapters/postgres/revocation/instance.ts'
+import { LEASE_MS } from '../../../../src/adapters/postgres/revocation/lease.ts'
+import type { TriggerState } from '../../../../src/adapters/postgres/revocation/trigger-state.ts'
 import type { Invalidation } from '../../../../src/application/ports/invalidations.ts'
 import { type MovableClock, movableClock } from '../../../../src/testing/movable-clock.ts'
 import { turn } from '../../../support/fakes.ts'
@@ -25,7 +25,7 @@ describe('An instance', () => {
       name: 'me',
       clock,
       send: (payload) => story.push(payload),
-      obey: (invalidation) => story.push(invalidation),
+      apply: (invalidation) => story.push(invalidation),
       warn: (payload) => warnings.push(payload),
     })
   })

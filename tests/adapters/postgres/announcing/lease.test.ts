@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import {
+  createLease,
+  currentMoment,
   LEASE_MS,
   type Lease,
-  leaseOn,
-  momentOf,
-} from '../../../../src/adapters/postgres/announcing/lease.ts'
+} from '../../../../src/adapters/postgres/revocation/lease.ts'
 import { type MovableClock, movableClock } from '../../../../src/testing/movable-clock.ts'
 
 const HELD_MS = LEASE_MS - 50
@@ -15,7 +15,7 @@ describe('A lease', () => {
   let lease: Lease
   beforeEach(() => {
     clock = movableClock()
-    lease = leaseOn(clock)
+    lease = createLease(clock)
   })
 
   it('does not hold before it is granted', () => {
@@ -23,7 +23,7 @@ describe('A lease', () => {
   })
 
   it('ends its length after the sending, less the margin, however late the heartbeat came back', () => {
-    const sentAt = momentOf(clock)
+    const sentAt = currentMoment(clock)
     clock.advance(700)
     lease.grant(sentAt)
     assert.equal(lease.holds(), true)
@@ -34,7 +34,7 @@ describe('A lease', () => {
   })
 
   it('never begins when the heartbeat came back too late', () => {
-    const sentAt = momentOf(clock)
+    const sentAt = currentMoment(clock)
     clock.advance(HELD_MS)
     lease.grant(sentAt)
     assert.equal(lease.holds(), false)
@@ -46,23 +46,23 @@ describe('A lease', () => {
   })
 
   it('counts from the latest heartbeat', () => {
-    lease.grant(momentOf(clock))
+    lease.grant(currentMoment(clock))
     clock.advance(250)
-    lease.grant(momentOf(clock))
+    lease.grant(currentMoment(clock))
     clock.advance(HELD_MS - 1)
     assert.equal(lease.holds(), true)
   })
 
   it('that is ended does not hold, until another is granted', () => {
-    lease.grant(momentOf(clock))
+    lease.grant(currentMoment(clock))
     lease.end()
     assert.equal(lease.holds(), false)
-    lease.grant(momentOf(clock))
+    lease.grant(currentMoment(clock))
     assert.equal(lease.holds(), true)
   })
 
   it('does not hold while the wall clock stands before the sending, and ends no later for it', () => {
-    lease.grant(momentOf(clock))
+    lease.grant(currentMoment(clock))
     clock.setWall(-1)
     assert.equal(lease.holds(), false)
     clock.advance(1)
@@ -73,13 +73,13 @@ describe('A lease', () => {
   })
 
   it('ends when the machine slept, which the wall clock alone knows', () => {
-    lease.grant(momentOf(clock))
+    lease.grant(currentMoment(clock))
     clock.setWall(HELD_MS - 1)
     assert.equal(lease.holds(), true)
     clock.setWall(1)
     assert.equal(lease.holds(), false)
     // The next heartbeat is sent by the clock as it is now.
-    lease.grant(momentOf(clock))
+    lease.grant(currentMoment(clock))
     assert.equal(lease.holds(), true)
   })
 })

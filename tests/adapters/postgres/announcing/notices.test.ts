@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Notice, noticeOf, payloadOf } from '../../../../src/adapters/postgres/announcing/notices.ts'
+import {
+  decodeNotification,
+  encodeNotification,
+  type ProtocolMessage,
+} from '../../../../src/adapters/postgres/revocation/notifications.ts'
 
 describe('A notice', () => {
-  const said: readonly Exclude<Notice, { says: 'changed' }>[] = [
+  const said: readonly Exclude<ProtocolMessage, { says: 'changed' }>[] = [
     { says: 'beat', instance: 'a', n: 1 },
     { says: 'ask', instance: 'a', n: 12 },
     { says: 'seen', instance: 'a', asker: 'b', n: 3_000_000_000 },
@@ -12,27 +16,35 @@ describe('A notice', () => {
 
   for (const notice of said) {
     it(`that says ${notice.says} reads as it was written`, () => {
-      assert.deepEqual(noticeOf(payloadOf(notice)), notice)
+      assert.deepEqual(decodeNotification(encodeNotification(notice)), notice)
     })
   }
 
   it('is written as it always was, for instances of other releases', () => {
-    assert.deepEqual(said.map(payloadOf), ['1 beat a 1', '1 ask a 12', '1 seen a b 3000000000', '1 bye a'])
+    assert.deepEqual(said.map(encodeNotification), [
+      '1 beat a 1',
+      '1 ask a 12',
+      '1 seen a b 3000000000',
+      '1 bye a',
+    ])
   })
 
   it('of the triggers names digests, customers or everything', () => {
-    assert.deepEqual(noticeOf('1 digests d1 d2'), {
+    assert.deepEqual(decodeNotification('1 digests d1 d2'), {
       says: 'changed',
       invalidations: [
         { kind: 'digest', digest: 'd1' },
         { kind: 'digest', digest: 'd2' },
       ],
     })
-    assert.deepEqual(noticeOf('1 customers c1'), {
+    assert.deepEqual(decodeNotification('1 customers c1'), {
       says: 'changed',
       invalidations: [{ kind: 'customer', customerId: 'c1' }],
     })
-    assert.deepEqual(noticeOf('1 forget'), { says: 'changed', invalidations: [{ kind: 'everything' }] })
+    assert.deepEqual(decodeNotification('1 forget'), {
+      says: 'changed',
+      invalidations: [{ kind: 'everything' }],
+    })
   })
 
   for (const payload of [
@@ -64,7 +76,7 @@ describe('A notice', () => {
     '1 forget all',
   ]) {
     it(`is not understood when it reads ${JSON.stringify(payload)}`, () => {
-      assert.equal(noticeOf(payload), null)
+      assert.equal(decodeNotification(payload), null)
     })
   }
 })

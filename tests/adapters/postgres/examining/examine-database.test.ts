@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import {
   type DatabaseSettings,
   examineDatabase,
-} from '../../../../src/adapters/postgres/examining/examine-database.ts'
+} from '../../../../src/adapters/postgres/diagnostics/examine-database.ts'
 import { LATCHKEY_MIGRATIONS } from '../../../../src/adapters/postgres/migrations.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { hasPgBouncer, openPgBouncer } from '../../../support/pgbouncer.ts'

@@ -1,0 +1,29 @@
+import type { IncomingMessage } from 'node:http'
+
+const PREFLIGHT = [
+  'Access-Control-Allow-Methods',
+  'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT',
+  'Access-Control-Allow-Headers',
+  'Authorization, Content-Type, X-Request-Id',
+  'Access-Control-Max-Age',
+  '600',
+]
+
+const NONE: readonly string[] = []
+
+/** The CORS headers of an answer (Fetch, section 3.2); none for an origin that is not listed. */
+export type Cors = (request: IncomingMessage) => readonly string[]
+
+/** Allows the origins to read answers, failures included; without any, no answer has a CORS header. */
+export function createCors(origins: readonly string[]): Cors {
+  if (origins.length === 0) return () => NONE
+  const allowed = new Set(origins)
+  return function cors({ method, headers }) {
+    const { origin } = headers
+    if (origin === undefined || !allowed.has(origin)) return ['Vary', 'Origin']
+    const shared = ['Vary', 'Origin', 'Access-Control-Allow-Origin', origin]
+    return method === 'OPTIONS'
+      ? [...shared, ...PREFLIGHT]
+      : [...shared, 'Access-Control-Expose-Headers', 'RateLimit, RateLimit-Policy, Retry-After, X-Request-Id']
+  }
+}

@@ -1,0 +1,50 @@
+import type { IncomingMessage } from 'node:http'
+import { ExpectationFailed, HeadersTooLarge, type HttpError, InvalidRequest } from '../errors.ts'
+
+const MAX_HEADER_LINES = 100
+const HOST_NAME = 'host'
+const AUTHORIZATION_NAME = 'authorization'
+
+/** uri-host [ ":" port ] of RFC 9110, section 7.2: a registered name, an IPv4 address or a bracketed literal. */
+const HOST = /^(\[[0-9A-Fa-fv:.]+\]|([A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(:\d{0,5})?$/
+
+/** What RFC 9112 says must be refused and node's parser lets through, or null. */
+export function checkRequest(request: IncomingMessage): HttpError | null {
+  const { rawHeaders, headers, httpVersion, url = '' } = request
+  if (rawHeaders.length > MAX_HEADER_LINES * 2) return new HeadersTooLarge()
+  // HTTP/0.9 and 2.0 reach a handler, too.
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return malformed()
+  if (url.includes('#')) return malformed()
+
+  let hosts = 0
+  let authorizations = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === HOST_NAME.length) {
+      if (name.toLowerCase() === HOST_NAME) hosts++
+    } else if (name.length === AUTHORIZATION_NAME.length) {
+      if (name.toLowerCase() === AUTHORIZATION_NAME) authorizations++
+    }
+  }
+  // Of two lines node would keep the first, and a proxy in front of it perhaps the second.
+  if (authorizations > 1) return malformed()
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return malformed()
+  if (hosts === 1 && headers.host !== '' && !HOST.test(headers.host as string)) return malformed()
+
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
+    return malformed()
+  const { expect } = headers
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') return new ExpectationFailed()
+  return null
+}
+
+/** The failure behind an error of node's parser or of its clock. */
+export function parserFailure(code: string | undefined): HttpError {
+  if (code === 'HPE_HEADER_OVERFLOW') return new HeadersTooLarge()
+  return malformed()
+}
+
+function malformed(): InvalidRequest {
+  return new InvalidRequest({ closes: true })
+}

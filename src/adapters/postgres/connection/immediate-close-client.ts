@@ -1,0 +1,21 @@
+import type { Socket } from 'node:net'
+import { Client, type Connection } from 'pg'
+
+/**
+ * A client that ends at once: it says goodbye and closes its socket without waiting for the server to close first,
+ * so that a frozen server holds no sockets.
+ */
+export class ImmediateCloseClient extends Client {
+  override end(): Promise<void>
+  override end(callback: (error: Error) => void): void
+  override end(callback?: (error: Error) => void): Promise<void> | void {
+    const ended = callback === undefined ? super.end() : super.end(callback)
+    socketOf(this).destroySoon()
+    return ended
+  }
+}
+
+function socketOf(client: Client): Socket {
+  // The driver's types leave the connection out; its documentation does not.
+  return (client as unknown as { connection: Connection }).connection.stream as Socket
+}

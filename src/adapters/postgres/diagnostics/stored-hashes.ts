@@ -1,0 +1,28 @@
+import { withDirectClient } from '../connection/direct-client.ts'
+
+/** The form of a whole hash, as `isWholePasswordHash` has it, with its cost. */
+const COUNTS = `
+  with hashes as (
+    select password_hash,
+           substring(password_hash from '^\\$2[aby]\\$(0[4-9]|1[0-5])\\$[./A-Za-z0-9]{53}$')::int as cost
+    from customers where password_hash is not null
+  )
+  select count(*) filter (where cost is null)::int as damaged,
+         count(*) filter (where cost > $1)::int as dearer
+  from hashes`
+
+/** How many stored hashes are damaged, and how many cost more; null where there is no table of customers yet. */
+export function storedHashes(
+  url: string,
+  cost: number,
+  queryMs: number,
+): Promise<{ readonly damaged: number; readonly dearer: number } | null> {
+  return withDirectClient(
+    url,
+    async (client) => {
+      const { rows } = await client.query("select to_regclass('customers') is not null as exists")
+      return rows[0].exists ? (await client.query(COUNTS, [cost])).rows[0] : null
+    },
+    queryMs,
+  )
+}

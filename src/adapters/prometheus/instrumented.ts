@@ -1,0 +1,75 @@
+import type { LoginTokens } from '../../application/ports/login-tokens.ts'
+import type { TokenSecrets } from '../../application/ports/secrets.ts'
+import type { UseCases } from '../../application/use-cases/use-cases.ts'
+import {
+  InvalidCredentials,
+  TooManyRequests,
+  TooManyUnknownTokens,
+  Unavailable,
+} from '../../domain/errors.ts'
+import { isPromise } from '../../lib/maybe-promise.ts'
+import type { LoginResult } from './definitions.ts'
+import type { ServiceMetrics, Validations } from './service-metrics.ts'
+
+/** Login tokens whose look-ups are counted: what is answered at once comes from a cache. */
+export function instrumentedLoginTokens(inner: LoginTokens, validations: Validations): LoginTokens {
+  return {
+    ...inner,
+    findByDigest(digest, timeoutMs) {
+      const found = inner.findByDigest(digest, timeoutMs)
+      if (isPromise(found)) validations.database++
+      else validations.cache++
+      return found
+    },
+  }
+}
+
+/** Secrets whose refusals by form or checksum are counted. */
+export function instrumentedSecrets(inner: TokenSecrets, validations: Validations): TokenSecrets {
+  return {
+    ...inner,
+    digestOf(presented) {
+      const digest = inner.digestOf(presented)
+      if (digest === null) validations.checksum++
+      return digest
+    },
+  }
+}
+
+/**
+ * The use cases, with logins counted by result, and tokens that are refused without a lookup. A login whose client left, or
+ * that met a bug, has no result.
+ */
+export function instrumentedUseCases(
+  inner: UseCases,
+  { login: count, validations }: Pick<ServiceMetrics, 'login' | 'validations'>,
+): UseCases {
+  return {
+    ...inner,
+    authenticate(presented, deadline, requester) {
+      try {
+        return inner.authenticate(presented, deadline, requester)
+      } catch (error) {
+        if (error instanceof TooManyUnknownTokens) validations.refused++
+        throw error
+      }
+    },
+    async login(credentials, deadline, requester) {
+      try {
+        const loggedIn = await inner.login(credentials, deadline, requester)
+        count('succeeded')
+        return loggedIn
+      } catch (error) {
+        const result = resultOf(error)
+        if (result !== null) count(result)
+        throw error
+      }
+    },
+  }
+}
+
+function resultOf(error: unknown): LoginResult | null {
+  if (error instanceof InvalidCredentials) return 'failed'
+  if (error instanceof TooManyRequests) return 'throttled'
+  return error instanceof Unavailable ? 'unavailable' : null
+}

@@ -1,0 +1,5 @@
+/** Creates identifiers. */
+export interface Ids {
+  /** Returns a new UUID. */
+  next(): string
+}

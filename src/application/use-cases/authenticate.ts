@@ -1,0 +1,89 @@
+import { coversAll } from '../../domain/abilities.ts'
+import { InsufficientScope, InvalidToken, MalformedToken } from '../../domain/errors.ts'
+import { authenticates, type Digest, type OwnedToken, tokenState } from '../../domain/login-token.ts'
+import { andThen, isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { AuditReason } from '../audit-events.ts'
+import type { Deadline } from '../deadline.ts'
+import type { Bucket, UnknownTokenLimit } from '../login-tokens/unknown-token-limit.ts'
+import type { Ports } from '../ports/ports.ts'
+import { type Requester, requesterFields } from '../requester.ts'
+
+/** The caller of a protected route: a customer, by one of the customer's tokens. */
+export interface Caller extends OwnedToken {
+  readonly digest: Digest
+}
+
+/**
+ * Answers whose token was presented, or throws `InvalidToken`; the api middleware's first half. At once, from a cache. `TooManyUnknownTokens`
+ * without a lookup when too many tokens of the address were rejected.
+ */
+export type Authenticate = (
+  presented: string,
+  deadline: Deadline,
+  requester: Requester,
+) => MaybePromise<Caller>
+
+/** Makes the check: the text's form and checksum first, then the store (a cache stands in front of it). */
+export function createAuthenticate(
+  { secrets, loginTokens, clock, usage, audit }: Ports,
+  unknownTokens: UnknownTokenLimit,
+): Authenticate {
+  // One for all: they say nothing of their occasion, and a stack for each would cost more than the check.
+  const refusal = new InvalidToken()
+  const malformed = new MalformedToken()
+
+  return function authenticate(presented, deadline, requester) {
+    const digest = secrets.digestOf(presented)
+    if (digest === null) throw malformed
+    const reserved = unknownTokens.reserve(digest, requester)
+    const found = deadline.run((timeoutMs) => loginTokens.findByDigest(digest, timeoutMs))
+    // What is there at once comes from a cache, which was filled by a lookup.
+    const wasLookedUp = isPromise(found)
+    return andThen(releasedIfFailed(found, reserved), (owned) => {
+      // Compared on every use, not only when it was read: a kept entry must not outlive the token.
+      if (owned === null || !authenticates(owned, clock.nowMs())) {
+        unknownTokens.charge(digest, requester, reserved)
+        const reason = denialOf(owned, clock.nowMs())
+        audit.record('token.denied', { ...requesterFields(requester), ...idsOf(owned), reason })
+        throw refusal
+      }
+      if (reserved !== null) unknownTokens.release(reserved)
+      if (wasLookedUp) unknownTokens.remember(digest)
+      usage.used(owned.token.id)
+      return { token: owned.token, customer: owned.customer, digest }
+    })
+  }
+
+  function releasedIfFailed<T>(found: MaybePromise<T>, reserved: Bucket | null): MaybePromise<T> {
+    if (reserved === null || !isPromise(found)) return found
+    return Promise.resolve(found).catch((error: unknown) => {
+      unknownTokens.release(reserved)
+      throw error
+    })
+  }
+}
+
+/** Throws `InsufficientScope` unless the caller's token covers every ability required; the middleware's second half. */
+export type Authorize = (caller: OwnedToken, required: readonly string[], requester: Requester) => void
+
+export function createAuthorize({ audit }: Ports): Authorize {
+  return function authorize(caller, required, requester) {
+    if (coversAll(caller.token.abilities, required)) return
+    audit.record('token.denied', {
+      ...requesterFields(requester),
+      ...idsOf(caller),
+      reason: 'insufficient_scope',
+    })
+    throw new InsufficientScope(required)
+  }
+}
+
+function denialOf(owned: OwnedToken | null, nowMs: number): AuditReason<'token.denied'> {
+  if (owned === null) return 'unknown'
+  if (owned.customer.disabledAtMs !== null) return 'disabled'
+  return tokenState(owned.token, nowMs) === 'revoked' ? 'revoked' : 'expired'
+}
+
+function idsOf(owned: OwnedToken | null) {
+  return owned === null ? {} : { customer_id: owned.customer.id, token_id: owned.token.id }
+}

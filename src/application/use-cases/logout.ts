@@ -1,0 +1,48 @@
+import { InvalidToken, LoginTokenRequired, MalformedToken } from '../../domain/errors.ts'
+import { LOGIN_TOKEN_NAME, tokenState } from '../../domain/login-token.ts'
+import type { Deadline } from '../deadline.ts'
+import type { Ports } from '../ports/ports.ts'
+import { type Requester, requesterFields } from '../requester.ts'
+import type { Authenticate, Caller } from './authenticate.ts'
+
+/**
+ * Revokes the caller's login token; once it resolves the token is refused. Throws `LoginTokenRequired` for a named
+ * token, and `InvalidToken` when somebody else revoked it first.
+ */
+export type Logout = (caller: Caller, deadline: Deadline, requester: Requester) => Promise<void>
+
+export function createLogout({ loginTokens, clock, audit }: Ports): Logout {
+  return async function logout({ token, customer, digest }, deadline, requester) {
+    if (token.name !== LOGIN_TOKEN_NAME) throw new LoginTokenRequired()
+    const revoked = await deadline.run((timeoutMs) =>
+      loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), timeoutMs),
+    )
+    const of = { ...requesterFields(requester), customer_id: customer.id, token_id: token.id }
+    if (!revoked) {
+      const reason = tokenState(token, clock.nowMs()) === 'expired' ? 'expired' : 'revoked'
+      audit.record('token.denied', { ...of, reason })
+      throw new InvalidToken()
+    }
+    audit.record('token.revoked', { ...of, reason: 'logout' })
+  }
+}
+
+/**
+ * Authenticates before a logout: rejects with `InvalidToken` only when no instance accepts the token any more, because
+ * the client takes that response for a logout.
+ */
+export function createAuthenticateForLogout(
+  { secrets, invalidations }: Ports,
+  authenticate: Authenticate,
+): Authenticate {
+  return async function authenticateForLogout(presented, deadline, requester) {
+    try {
+      return await authenticate(presented, deadline, requester)
+    } catch (error) {
+      const isWellFormed = error instanceof InvalidToken && !(error instanceof MalformedToken)
+      const digest = isWellFormed ? secrets.digestOf(presented) : null
+      if (digest !== null) await invalidations.publish({ kind: 'digest', digest })
+      throw error
+    }
+  }
+}

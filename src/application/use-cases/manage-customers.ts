@@ -1,0 +1,120 @@
+import { type Customer, emailProblem, nameProblem, trimmedEmail } from '../../domain/customer.ts'
+import { ValidationFailed } from '../../domain/errors.ts'
+import { isWholePasswordHash, newPasswordProblem } from '../../domain/password.ts'
+import type { Deadline } from '../deadline.ts'
+import { publishInvalidation } from '../login-tokens/invalidating.ts'
+import type { Ports } from '../ports/ports.ts'
+
+/** A password in clear, or a whole hash of one that came from elsewhere. */
+export type NewPassword = { readonly password: string } | { readonly passwordHash: string }
+
+/** What an operator does with customers; each throws `ValidationFailed` for input that may not be stored. */
+export interface ManageCustomers {
+  /** Stores a new customer, with or without a password; null when the e-mail is taken. */
+  add(
+    customer: { readonly email: string; readonly name: string | null; readonly password: NewPassword | null },
+    deadline: Deadline,
+  ): Promise<Customer | null>
+  /** The customer with this e-mail, or null. */
+  find(email: string, deadline: Deadline): Promise<Customer | null>
+  /** Sets a password; answers how many tokens were revoked by it, or null for an unknown id. */
+  setPassword(id: string, password: NewPassword, deadline: Deadline): Promise<number | null>
+  /** Ends the customer's tokens and logins; answers how many tokens were revoked, or null for an unknown id. */
+  disable(id: string, deadline: Deadline): Promise<number | null>
+  /** Lets the customer log in again; false for an unknown id. */
+  enable(id: string, deadline: Deadline): Promise<boolean>
+  /** Removes the customer with all tokens; false for an unknown id. */
+  delete(id: string, deadline: Deadline): Promise<boolean>
+}
+
+export function createManageCustomers({
+  customers,
+  invalidations,
+  passwords,
+  blocklist,
+  clock,
+  ids,
+  audit,
+}: Ports): ManageCustomers {
+  async function hashOf(password: NewPassword): Promise<string> {
+    if ('password' in password) {
+      refuse('password', newPasswordProblem(password.password))
+      if (await blocklist.has(password.password))
+        refuse('password', 'Is among the passwords that are guessed first.')
+      return passwords.hash(password.password)
+    }
+    if (!isWholePasswordHash(password.passwordHash)) refuse('password_hash', 'Must be a whole bcrypt hash.')
+    return password.passwordHash
+  }
+
+  const ending = <T>(customerId: string, change: Promise<T>): Promise<T> =>
+    publishInvalidation(invalidations, { kind: 'customer', customerId }, change)
+
+  /** Records what was done to a customer, and to how many tokens with it; nothing for an unknown one. */
+  function told(id: string, what: 'password_set' | 'disabled', revoked: number | null): number | null {
+    if (revoked === null) return null
+    audit.record(`customer.${what}`, { customer_id: id })
+    if (revoked > 0) audit.record('token.revoked', { customer_id: id, reason: what, count: revoked })
+    return revoked
+  }
+
+  return {
+    async add({ email, name, password }, deadline) {
+      refuse('email', emailProblem(trimmedEmail(email)))
+      if (name !== null) refuse('name', nameProblem(name))
+      const customer: Customer = {
+        id: ids.next(),
+        email: trimmedEmail(email),
+        name,
+        createdAtMs: clock.nowMs(),
+        disabledAtMs: null,
+      }
+      const passwordHash = password === null ? null : await hashOf(password)
+      if (!(await deadline.run((timeoutMs) => customers.add({ customer, passwordHash }, timeoutMs))))
+        return null
+      audit.record('customer.added', { customer_id: customer.id })
+      return customer
+    },
+
+    async find(email, deadline) {
+      const found = await deadline.run((timeoutMs) => customers.findByEmail(email, timeoutMs))
+      return found?.customer ?? null
+    },
+
+    async setPassword(id, password, deadline) {
+      const passwordHash = await hashOf(password)
+      const revoked = await ending(
+        id,
+        deadline.run((timeoutMs) => customers.setPasswordHash(id, passwordHash, clock.nowMs(), timeoutMs)),
+      )
+      return told(id, 'password_set', revoked)
+    },
+
+    async disable(id, deadline) {
+      const revoked = await ending(
+        id,
+        deadline.run((timeoutMs) => customers.disable(id, clock.nowMs(), timeoutMs)),
+      )
+      return told(id, 'disabled', revoked)
+    },
+
+    async enable(id, deadline) {
+      const known = await deadline.run((timeoutMs) => customers.enable(id, timeoutMs))
+      if (known) audit.record('customer.enabled', { customer_id: id })
+      return known
+    },
+
+    async delete(id, deadline) {
+      const known = await ending(
+        id,
+        deadline.run((timeoutMs) => customers.delete(id, timeoutMs)),
+      )
+      if (known) audit.record('customer.deleted', { customer_id: id })
+      return known
+    },
+  }
+}
+
+function refuse(field: string, problem: string | null): void {
+  if (problem !== null) throw new ValidationFailed({ [field]: [problem] })
+}

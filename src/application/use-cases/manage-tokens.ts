@@ -1,0 +1,134 @@
+import { isAbility } from '../../domain/abilities.ts'
+import { Unavailable, ValidationFailed } from '../../domain/errors.ts'
+import { type LoginToken, tokenNameProblem } from '../../domain/login-token.ts'
+import type { Cancellation } from '../../lib/cancellation.ts'
+import type { Deadline } from '../deadline.ts'
+import { PRUNE_BATCH_SIZE } from '../jobs/pruning.ts'
+import type { PageEnd, TokenChoice, TokenPage } from '../ports/login-tokens.ts'
+import type { Ports } from '../ports/ports.ts'
+import { requesterFields, type ServiceRequester } from '../requester.ts'
+import { revokeIssuedBefore } from './revoke-issued-before.ts'
+
+/** A token to be made for a bot or a script that acts for a customer. */
+export interface NewNamedToken {
+  readonly customerId: string
+  readonly name: string
+  /** None grants nothing that asks for an ability. */
+  readonly abilities: readonly string[]
+  /** Null for a token that never expires. */
+  readonly expiresAtMs: number | null
+}
+
+/** What an operator does with tokens; each throws `ValidationFailed` for input that may not be stored. */
+export interface ManageTokens {
+  /** Makes a named token, whose secret is shown this once; null when the customer is gone or disabled. */
+  create(
+    token: NewNamedToken,
+    deadline: Deadline,
+  ): Promise<{ readonly secret: string; readonly token: LoginToken } | null>
+  /** One page of all tokens, in the order of their owners' e-mails. */
+  list(
+    page: { readonly after: PageEnd | null; readonly limit: number },
+    deadline: Deadline,
+  ): Promise<TokenPage>
+  /** The tokens of one customer, newest first. */
+  listByCustomer(customerId: string, deadline: Deadline): Promise<readonly LoginToken[]>
+  /** Revokes those of the customer's tokens that are chosen; answers how many. */
+  revoke(
+    customerId: string,
+    chosen: TokenChoice,
+    deadline: Deadline,
+    /** Who asked for it in a request; nobody is known where it is a command. */
+    asker?: ServiceRequester,
+  ): Promise<number>
+  /**
+   * Revokes all customers' tokens that were created before a moment; returns their number. Each step has the whole
+   * patience. Throws `RevocationIncomplete` when a step fails or the signal aborts between two.
+   */
+  revokeIssuedBefore(beforeMs: number, deadline: () => Deadline, signal: Cancellation | null): Promise<number>
+  /** Removes tokens that ended so long ago or longer, with a new patience for each step; answers how many. */
+  prune(olderThanMs: number, deadline: () => Deadline): Promise<number>
+}
+
+const PRUNE_TRIES = 100
+const PRUNE_PAUSE_MS = 100
+
+export function createManageTokens(ports: Ports): ManageTokens {
+  const { loginTokens, secrets, clock, ids, audit } = ports
+  return {
+    async create({ customerId, name, abilities, expiresAtMs }, deadline) {
+      const createdAtMs = clock.nowMs()
+      refuse('name', tokenNameProblem(name))
+      if (!abilities.every(isAbility))
+        refuse('abilities', 'Must be words such as orders:read, orders:* or *.')
+      if (expiresAtMs !== null && expiresAtMs <= createdAtMs) refuse('expires', 'Must lie in the future.')
+      const { secret, digest } = secrets.issue()
+      const token: LoginToken = {
+        id: ids.next(),
+        customerId,
+        name,
+        abilities: [...new Set(abilities)],
+        createdAtMs,
+        expiresAtMs,
+        revokedAtMs: null,
+        lastUsedAtMs: null,
+      }
+      if (!(await deadline.run((timeoutMs) => loginTokens.add(token, digest, timeoutMs)))) return null
+      audit.record('token.issued', {
+        customer_id: customerId,
+        token_id: token.id,
+        token_name: name,
+        abilities: token.abilities,
+      })
+      return { secret, token }
+    },
+
+    list: (page, deadline) => deadline.run((timeoutMs) => loginTokens.list(page, timeoutMs)),
+
+    listByCustomer: (customerId, deadline) =>
+      deadline.run((timeoutMs) => loginTokens.listByCustomer(customerId, timeoutMs)),
+
+    async revoke(customerId, chosen, deadline, asker) {
+      const count = await deadline.run((timeoutMs) =>
+        loginTokens.revokeByCustomer(customerId, chosen, clock.nowMs(), timeoutMs),
+      )
+      if (count > 0) {
+        audit.record('token.revoked', {
+          ...(asker && { ...requesterFields(asker.requester), service: asker.service }),
+          customer_id: customerId,
+          ...(chosen.id !== undefined && { token_id: chosen.id }),
+          ...(chosen.name !== undefined && { token_name: chosen.name }),
+          reason: 'operator',
+          count,
+        })
+      }
+      return count
+    },
+
+    async revokeIssuedBefore(beforeMs, deadline, signal) {
+      const atMs = clock.nowMs()
+      if (beforeMs > atMs) refuse('issued-before', 'Must not lie in the future.')
+      return revokeIssuedBefore(ports, { beforeMs, atMs, deadline, signal })
+    },
+
+    async prune(olderThanMs, deadline) {
+      const endedBeforeMs = clock.nowMs() - olderThanMs
+      let pruned = 0
+      for (let tries = 0; tries < PRUNE_TRIES; ) {
+        const count = await deadline().run((timeoutMs) =>
+          loginTokens.prune(endedBeforeMs, PRUNE_BATCH_SIZE, timeoutMs),
+        )
+        pruned += count ?? 0
+        if (count !== null && count < PRUNE_BATCH_SIZE) return pruned
+        if (count !== null) continue
+        tries++
+        await new Promise<void>((resolve) => clock.after(PRUNE_PAUSE_MS, resolve))
+      }
+      throw new Unavailable({ cause: new Error('Another one prunes without an end.') })
+    },
+  }
+}
+
+function refuse(field: string, problem: string | null): void {
+  if (problem !== null) throw new ValidationFailed({ [field]: [problem] })
+}

@@ -1,0 +1,50 @@
+import { createDeadline, type Deadline } from '../deadline.ts'
+import { rememberingIssuedTokens, UnknownTokenLimit } from '../login-tokens/unknown-token-limit.ts'
+import type { Ports } from '../ports/ports.ts'
+import { type Authenticate, type Authorize, createAuthenticate, createAuthorize } from './authenticate.ts'
+import { createImportCustomers, type ImportCustomers } from './import-customers.ts'
+import { createLogin, type Login, type LoginSettings } from './login.ts'
+import { createAuthenticateForLogout, createLogout, type Logout } from './logout.ts'
+import { createManageCustomers, type ManageCustomers } from './manage-customers.ts'
+import { createManageTokens, type ManageTokens } from './manage-tokens.ts'
+import { createVerifyServiceToken, type VerifyServiceToken } from './verify-service-token.ts'
+
+/** What the use cases need to know beside their ports. */
+export type Settings = LoginSettings
+
+/** Every use case, wired; the same in production and in tests. */
+export interface UseCases {
+  readonly login: Login
+  readonly authenticate: Authenticate
+  readonly authenticateForLogout: Authenticate
+  readonly authorize: Authorize
+  readonly logout: Logout
+  readonly verifyServiceToken: VerifyServiceToken
+  readonly customers: ManageCustomers
+  readonly importCustomers: ImportCustomers
+  readonly tokens: ManageTokens
+  /** A new request's patience with the stores. */
+  readonly deadline: () => Deadline
+}
+
+/** How long one request waits for its stores in all, in milliseconds. */
+export const STORE_TIMEOUT_MS = 1000
+
+/** Wires the use cases to a choice of adapters. */
+export function createUseCases(ports: Ports, settings: Settings): UseCases {
+  const unknownTokens = new UnknownTokenLimit(ports.clock)
+  const issuing = { ...ports, loginTokens: rememberingIssuedTokens(ports.loginTokens, unknownTokens) }
+  const authenticate = createAuthenticate(ports, unknownTokens)
+  return {
+    login: createLogin(issuing, settings),
+    authenticate,
+    authenticateForLogout: createAuthenticateForLogout(ports, authenticate),
+    authorize: createAuthorize(ports),
+    logout: createLogout(ports),
+    verifyServiceToken: createVerifyServiceToken(ports),
+    customers: createManageCustomers(ports),
+    importCustomers: createImportCustomers(ports),
+    tokens: createManageTokens(issuing),
+    deadline: () => createDeadline(STORE_TIMEOUT_MS, ports.clock),
+  }
+}

@@ -1,0 +1,34 @@
+import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
+import { freeAddress, startServer } from '../adapters/http/server/server.ts'
+import { type CollectMetrics, exposition } from '../adapters/prometheus/metric-families.ts'
+import type { Configuration } from '../application/configuration.ts'
+import type { Log } from '../application/ports/log.ts'
+import type { UseCases } from '../application/use-cases/use-cases.ts'
+
+const DEADLINE_MS = 1000
+
+/** A listener of the metrics' own, or nothing where none was asked for. */
+export interface MetricsServer {
+  close(): Promise<void>
+}
+
+/** Rejects where the address of `METRICS_PORT` cannot be bound. */
+export async function freeMetricsAddress({ metricsHost, metricsPort }: Configuration): Promise<void> {
+  if (metricsPort !== null) await freeAddress({ host: metricsHost, port: metricsPort })
+}
+
+/** Serves the metrics, and nothing else, to whoever reaches `METRICS_HOST` and `METRICS_PORT`. */
+export async function startMetricsServer(
+  collect: CollectMetrics,
+  keys: UseCases,
+  log: Log,
+  configuration: Configuration,
+): Promise<MetricsServer> {
+  const { metricsHost: host, metricsPort: port } = configuration
+  if (port === null) return { close: async () => {} }
+  const routes = [metricsRoute('none', async () => exposition(await collect()))]
+  const unseen = { everyResponse: false, responded() {} }
+  const server = await startServer(routes, keys, log, unseen, { ...configuration, host, port })
+  log.info('metrics.started', { address: server.url })
+  return { close: () => server.drain({ delayMs: 0, deadlineMs: DEADLINE_MS }) }
+}

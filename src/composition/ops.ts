@@ -1,0 +1,44 @@
+import { hostname } from 'node:os'
+import type { OpsSource } from '../adapters/http/ops-page/routes.ts'
+import { createSamples, SAMPLING_TIMES, type SamplingTimes } from '../adapters/ops/samples.ts'
+import { startSampling } from '../adapters/ops/sampling.ts'
+import type { CollectMetrics } from '../adapters/prometheus/metric-families.ts'
+import type { Configuration } from '../application/configuration.ts'
+import type { Log } from '../application/ports/log.ts'
+import type { Clock } from '../lib/clock.ts'
+
+/** What the operator's page shows of this process. */
+export interface Ops extends OpsSource {
+  /** Begins to sample; answers how to stop. */
+  start(log: Log): () => void
+}
+
+/** Null where `OPS` is off: then nothing is kept and nothing runs. */
+export function openOps({
+  configuration,
+  version,
+  clock,
+  collect,
+  times = SAMPLING_TIMES,
+}: {
+  readonly configuration: Configuration
+  readonly version: string
+  readonly clock: Clock
+  readonly collect: CollectMetrics
+  readonly times?: SamplingTimes | undefined
+}): Ops | null {
+  if (!configuration.ops) return null
+  const samples = createSamples({ collect, clock, keep: times.keep })
+  return {
+    live: () => ({
+      instance: `${hostname()}:${process.pid}`,
+      version: configuration.appVersion ?? version,
+      every_ms: times.everyMs,
+      keep: times.keep,
+      samples: samples.table(),
+    }),
+    nowMs: clock.nowMs,
+    publicUrl: configuration.publicUrl,
+    start: (log) => startSampling(samples, times.everyMs, log),
+  }
+}

@@ -1,0 +1,182 @@
+import type { Lines } from '../adapters/access-log/block-writer.ts'
+import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
+import { freeAddress, type RunningServer, startServer } from '../adapters/http/server/server.ts'
+import { isWorker, respondToPrimary } from '../adapters/node-cluster/worker.ts'
+import { serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
+import { openTelemetryTracing } from '../adapters/opentelemetry/tracing.ts'
+import type { SamplingTimes } from '../adapters/ops/samples.ts'
+import { instrumentedUseCases } from '../adapters/prometheus/instrumented.ts'
+import type { CollectMetrics, MetricFamily } from '../adapters/prometheus/metric-families.ts'
+import { serviceMetrics } from '../adapters/prometheus/service-metrics.ts'
+import { systemClock } from '../adapters/system-clock/clock.ts'
+import type { Configuration } from '../application/configuration.ts'
+import { PRUNING_TIMES, type Prunable, type PruningTimes, startPruning } from '../application/jobs/pruning.ts'
+import { debouncedReadiness } from '../application/jobs/readiness.ts'
+import { createUsageBuffer, type UsageBuffer } from '../application/login-tokens/usage-buffer.ts'
+import type { AuditLog } from '../application/ports/audit-log.ts'
+import type { Database, OpenDatabase } from '../application/ports/database.ts'
+import type { Invalidations } from '../application/ports/invalidations.ts'
+import type { Log } from '../application/ports/log.ts'
+import type { Ports } from '../application/ports/ports.ts'
+import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
+import { accessLogMode, createAuditLog, openAccessLog } from './logs.ts'
+import { freeMetricsAddress, startMetricsServer } from './metrics-server.ts'
+import { openOps } from './ops.ts'
+import { type AdapterOverrides, createPorts } from './ports.ts'
+import { postgresDatabase } from './postgres-database.ts'
+import { checkDatabase, readinessReport } from './readiness-report.ts'
+import { type RoutesOptions, routeTable } from './route-table.ts'
+
+/** What a service is composed of. */
+export interface ServiceOptions<Me extends ObjectSchema = ObjectSchema> extends RoutesOptions<Me> {
+  readonly log: Log
+  /** Where customers and tokens are stored; in PostgreSQL where it is not given. */
+  readonly database?: Database
+  readonly adapters?: AdapterOverrides
+  /** Where the lines of the access log go; standard output where it is not given. */
+  readonly accessLines?: Lines
+  /** Where the lines of the audit log go unless `AUDIT_LOG` names a file; standard output where it is not given. */
+  readonly auditLines?: Pick<Lines, 'write'>
+  /** When what is old is removed; hourly where it is not given. */
+  readonly pruningTimes?: PruningTimes
+  /** How often the operator's page is given a sample; each five seconds where it is not given. */
+  readonly samplingTimes?: SamplingTimes | undefined
+}
+
+/** What a running service can be given anew. */
+export type ReloadableSettings = Pick<Configuration, 'serviceTokens' | 'logLevel'>
+
+/** A service that accepts requests. */
+export interface Service {
+  readonly url: string
+  readonly database: OpenDatabase
+  readonly useCases: UseCases
+  readonly invalidations: Invalidations
+  readonly audit: AuditLog
+  /** Reads the metrics. */
+  readonly collectMetrics: CollectMetrics
+  /** Takes these settings for every request that begins later; the level of `log` itself is its maker's to change. */
+  reload(settings: ReloadableSettings): void
+  /** Drains the server and closes the database; `delay: false` skips the time for balancers to notice. */
+  stop(options: { readonly delay: boolean }): Promise<void>
+}
+
+/** Composes a service of the configured adapters and starts it: the one call of this program and of an implementer's. */
+export async function startService<Me extends ObjectSchema>(options: ServiceOptions<Me>): Promise<Service> {
+  const { configuration, log, accessLines, auditLines, pruningTimes = PRUNING_TIMES } = options
+  const { database: kind = postgresDatabase, adapters = {}, version, samplingTimes: times } = options
+  // Where it is taken, nothing is made or started. Workers share an address that their primary has looked at.
+  if (!isWorker) {
+    await freeAddress(configuration)
+    await freeMetricsAddress(configuration)
+  }
+  const audit = createAuditLog(configuration, auditLines)
+  const { clock = systemClock } = adapters
+  const metrics = serviceMetrics()
+  const collectMetrics = isWorker ? metricsOfAll(metrics.collect) : metrics.collect
+  const surroundings = { configuration, log, clock, onInvalidationLag: metrics.invalidationLag }
+  const database = await kind.open('service', surroundings).catch((error: unknown) => {
+    audit.close()
+    throw error
+  })
+  async function closeStores(): Promise<void> {
+    await database.close()
+    audit.close()
+  }
+  try {
+    const tokens = serviceSecrets(configuration.serviceTokens)
+    const stores = createPorts(database, {
+      configuration,
+      role: 'service',
+      adapters: { serviceSecrets: tokens, ...adapters },
+      audit,
+      log,
+      metrics,
+    })
+    const usage = openTokenUsage(configuration, stores, log)
+    const ports: Ports = { ...stores, usage }
+    const keys = instrumentedUseCases(createUseCases(ports, configuration), metrics)
+    const ops = openOps({ configuration, version, clock, collect: collectMetrics, times })
+    const readiness = debouncedReadiness(() => checkDatabase(database), clock)
+    const table = routeTable(options, keys, {
+      readiness: () => readinessReport(readiness, ports, server.draining()),
+      url: () => configuration.publicUrl ?? server.url,
+      collectMetrics,
+      ops,
+    })
+    const access = openAccessLog(configuration, accessLines)
+    const server: RunningServer = await startServer(table, keys, log, access, configuration, {
+      onEnded: metrics.requests.observe,
+      tracing: openTelemetryTracing(options.version),
+    })
+    metrics.watch({ activeRequests: server.activeRequests })
+    // Of several workers the primary answers for all.
+    const listener = isWorker
+      ? null
+      : await startMetricsServer(collectMetrics, keys, log, configuration).catch(async (error: unknown) => {
+          await server.drain({ delayMs: 0, deadlineMs: 0 })
+          throw error
+        })
+    const stopSampling = ops?.start(log)
+    process.on('exit', access.close)
+    const pruning = startPruning(prunables(configuration, ports, database), pruningTimes, clock, log)
+    return {
+      url: configuration.publicUrl ?? server.url,
+      database,
+      useCases: keys,
+      invalidations: ports.invalidations,
+      audit,
+      collectMetrics,
+      reload({ serviceTokens, logLevel }) {
+        tokens.rotate(serviceTokens)
+        access.setMode(accessLogMode(configuration, logLevel))
+        audit.silence(logLevel === 'silent')
+      },
+      async stop({ delay }) {
+        stopSampling?.()
+        await server.drain({
+          delayMs: delay ? configuration.drainDelayMs : 0,
+          deadlineMs: configuration.drainDeadlineMs,
+        })
+        readiness.close()
+        await listener?.close()
+        access.close()
+        process.off('exit', access.close)
+        await pruning.stop()
+        await usage.close()
+        await closeStores()
+      },
+    }
+  } catch (error) {
+    await closeStores()
+    throw error
+  }
+}
+
+/** What all workers together have measured, of whom this one is asked as well. */
+function metricsOfAll(own: CollectMetrics): CollectMetrics {
+  const ask = respondToPrimary(own)
+  return async () => (await ask('metrics')) as readonly MetricFamily[]
+}
+
+function openTokenUsage(
+  { tokenLastUsed }: Configuration,
+  { loginTokens, clock }: Ports,
+  log: Log,
+): UsageBuffer {
+  return tokenLastUsed ? createUsageBuffer(loginTokens, clock, log) : { used() {}, close: async () => {} }
+}
+
+function prunables(
+  { tokenRetentionMs }: Configuration,
+  { loginTokens, clock }: Ports,
+  { prunables: others = [] }: OpenDatabase,
+): readonly Prunable[] {
+  return [
+    {
+      name: 'login_tokens',
+      prune: (limit, timeoutMs) => loginTokens.prune(clock.nowMs() - tokenRetentionMs, limit, timeoutMs),
+    },
+    ...others,
+  ]
+}

@@ -1,0 +1,21 @@
+import type { Configuration } from '../application/configuration.ts'
+import { DatabaseUnusable, type OpenDatabase } from '../application/ports/database.ts'
+
+/**
+ * Returns the environment variables with which a worker opens the same database. Throws `DatabaseUnusable` where several
+ * processes cannot serve from it.
+ */
+export function workerEnvironment(
+  { workerEnv, invalidations }: OpenDatabase,
+  { workers, tokenCacheTtlMs }: Configuration,
+): Readonly<Record<string, string>> {
+  if (workerEnv === undefined) {
+    throw new DatabaseUnusable(`WORKERS=${workers}: only one process can serve from this database.`)
+  }
+  if (invalidations === undefined && tokenCacheTtlMs > 0) {
+    throw new DatabaseUnusable(
+      `WORKERS=${workers} needs TOKEN_CACHE_TTL=0s on this database, which tells no process of what another revokes.`,
+    )
+  }
+  return workerEnv
+}
