@@ -66,7 +66,6 @@ function run(files: readonly string[], env: NodeJS.ProcessEnv): Promise<number> 
       '--import',
       'tsx',
       '--test',
-      '--test-reporter=spec',
       `--test-timeout=${HANG_MS}`,
       `--test-concurrency=${availableParallelism()}`,
       ...files,
