@@ -1,6 +1,7 @@
 /** Checks everything, one heading a step, and sums up; exits 1 when a step failed: `npm run check`. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { splitTestFiles } from './support/test-files.ts'
 
 interface Step {
   readonly name: string
@@ -35,7 +36,11 @@ const STEPS: readonly Step[] = [
       'tests/package.test.ts',
     ],
   },
-  { name: 'tests and coverage', command: [node, '--import', 'tsx', 'tests/coverage.ts'] },
+  { name: 'tests of modules, with coverage', command: [node, '--import', 'tsx', 'tests/coverage.ts'] },
+  {
+    name: 'tests of programs',
+    command: [node, '--import', 'tsx', 'tests/run.ts', ...splitTestFiles().others],
+  },
 ]
 
 const results = STEPS.map(({ name, command: [program, ...args] }) => {

@@ -1,6 +1,8 @@
 /**
- * Runs the tests with coverage, the processes that they start included, and holds each part of `src` to its threshold.
- * A file that no test loads counts as not covered. Arguments go to the run: `npm run coverage -- tests/x.test.ts`.
+ * Runs the tests of the modules with coverage, including the processes that they start, and checks each part of `src`
+ * against its threshold. A file that no test loads counts as not covered. The tests of whole programs take no part: they
+ * start hundreds of processes, and coverage makes each of them slower. Arguments replace the list of tests:
+ * `npm run coverage -- tests/x.test.ts`.
  */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -9,6 +11,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { roomOf } from './support/architecture.ts'
+import { splitTestFiles } from './support/test-files.ts'
 
 interface Counts {
   readonly total: number
@@ -94,7 +97,7 @@ function runTests(): number {
       '--import',
       'tsx',
       'tests/run.ts',
-      ...process.argv.slice(2),
+      ...(process.argv.length > 2 ? process.argv.slice(2) : splitTestFiles().covering),
     ],
     { cwd: root, stdio: 'inherit' },
   )

@@ -4,11 +4,11 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { dropTestDatabases, testDatabasePrefix } from './support/database.ts'
 import { onSqlite, sqliteProgram } from './support/sqlite.ts'
+import { testFiles } from './support/test-files.ts'
 import { openTestServer } from './support/test-server.ts'
 
 const HANG_MS = 600_000
@@ -50,13 +50,6 @@ async function main(): Promise<number> {
   }
 }
 
-function testFiles(folder: string): readonly string[] {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => join(folder, file))
-    .sort()
-}
-
 function run(files: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   // A runner inside a test would otherwise believe that it is the inner one, and run nothing.
   delete env.NODE_TEST_CONTEXT
@@ -66,6 +59,7 @@ function run(files: readonly string[], env: NodeJS.ProcessEnv): Promise<number> 
       '--import',
       'tsx',
       '--test',
+      '--test-reporter=spec',
       `--test-timeout=${HANG_MS}`,
       `--test-concurrency=${availableParallelism()}`,
       ...files,
