@@ -31,7 +31,7 @@ import { toFailure } from '../response/response.ts'
 import type { Route } from '../routing/declared-route.ts'
 import type { JsonSchema } from './json-schema.ts'
 
-/** One of each failure, or of each of its forms: the document shows what the service makes of them. */
+/** One sample of each failure, or of each of its forms. The document shows the service's real responses to them. */
 const SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyError[]>> = {
   invalid_request: [new InvalidRequest({ closes: false })],
   invalid_json: [new InvalidJson()],
@@ -61,8 +61,8 @@ const SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyError[]>> = {
 
 const REASONS = Object.keys(STATUS_BY_REASON) as readonly FailureReason[]
 
-/** The reasons for which a route may be refused. */
-function reasonsOf(route: Route): ReadonlySet<FailureReason> {
+/** Returns the reasons for which a route may refuse a request. */
+function failureReasons(route: Route): ReadonlySet<FailureReason> {
   const validates = [route.params, route.query, route.body].some((schema) => schema !== null)
   return new Set([
     'invalid_request',
@@ -82,7 +82,7 @@ function reasonsOf(route: Route): ReadonlySet<FailureReason> {
   ])
 }
 
-/** The envelope of every failure, and of one with sentences by field. */
+/** The schema of the failure envelope, and of its additional sentences by field. */
 export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Failure: {
     type: 'object',
@@ -94,9 +94,9 @@ export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         enum: [...new Set(Object.values(STATUS_BY_REASON))],
         description: 'The status.',
       },
-      error: { type: 'string', description: 'A whole sentence, safe to show.' },
-      reason: { type: 'string', enum: REASONS, description: 'A stable word to switch on.' },
-      request_id: { type: 'string', description: 'To be quoted when asking for help.' },
+      error: { type: 'string', description: 'A complete sentence that is safe to display.' },
+      reason: { type: 'string', enum: REASONS, description: 'A stable identifier for clients.' },
+      request_id: { type: 'string', description: 'Quote it in support requests.' },
     },
   },
   FieldErrors: {
@@ -106,27 +106,27 @@ export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       errors: {
         type: 'object',
         description:
-          'Sentences by field: a dot path inside the body, `query.x`, `params.x`, or `body` for the whole.',
+          'Sentences by field: a dot path in the body, `query.x`, `params.x`, or `body` for the whole body.',
         additionalProperties: { type: 'array', items: { type: 'string' } },
       },
     },
   },
 }
 
-/** The failures of a route as responses by status, each with the name under which others may share it. */
+/** Returns the failures of a route as responses by status, each with a name under which routes share it. */
 export function describeFailures(route: Route): readonly (readonly [status: number, name: string, object])[] {
-  const reasons = [...reasonsOf(route)].sort((a, b) => REASONS.indexOf(a) - REASONS.indexOf(b))
+  const reasons = [...failureReasons(route)].sort((a, b) => REASONS.indexOf(a) - REASONS.indexOf(b))
   const statuses = [...new Set(reasons.map((reason) => STATUS_BY_REASON[reason]))]
   return statuses.map((status) => {
-    const those = reasons.filter((reason) => STATUS_BY_REASON[reason] === status)
-    return [status, those.join('.'), responseOf(status, those)]
+    const matching = reasons.filter((reason) => STATUS_BY_REASON[reason] === status)
+    return [status, matching.join('.'), describeResponse(status, matching)]
   })
 }
 
-function responseOf(status: number, reasons: readonly FailureReason[]): object {
-  const told = reasons.flatMap((reason) => SAMPLES[reason].map((sample) => ({ reason, sample })))
+function describeResponse(status: number, reasons: readonly FailureReason[]): object {
+  const samples = reasons.flatMap((reason) => SAMPLES[reason].map((sample) => ({ reason, sample })))
   const headers = new Map<string, string[]>([['X-Request-Id', ['a-request']]])
-  for (const { sample } of told) {
+  for (const { sample } of samples) {
     const list = toFailure(sample, 'a-request').headers
     for (let i = 0; i < list.length; i += 2) {
       const name = list[i] as string
@@ -151,7 +151,7 @@ function responseOf(status: number, reasons: readonly FailureReason[]): object {
           ],
         },
         examples: Object.fromEntries(
-          told
+          samples
             .reverse()
             .map(({ reason, sample }) => [
               reason,

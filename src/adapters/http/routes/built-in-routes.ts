@@ -12,7 +12,7 @@ import { cachedBodies } from '../response/json-body.ts'
 import { type ObjectSchema, type Route, RouteRefused } from '../routing/declared-route.ts'
 import { probe, type Readable, route } from '../routing/route.ts'
 
-/** Text that a rule of the domain may refuse with a sentence of its own. */
+/** Returns a text schema that a rule of the domain checks. `problem` returns a sentence, or null for valid text. */
 function text(problem: (input: string) => string | null) {
   return v.pipe(
     v.string(),
@@ -35,7 +35,7 @@ const time = v.pipe(v.string(), v.isoTimestamp())
 const email = v.pipe(v.string(), v.examples(['ana@example.com']))
 const secret = v.pipe(v.string(), v.examples(['lk_0123456789ABCDEFGHIJabcdefghijKLMNOPQRST2m5ATr']))
 
-/** What `me` answers where nobody shapes it; its `entries` can be taken over into one's own. */
+/** The default response of `me`. A custom response can reuse its `entries`. */
 export const profile = v.object({
   customer: v.object({
     id: v.pipe(v.string(), v.uuid()),
@@ -51,31 +51,31 @@ export const profile = v.object({
   }),
 })
 
-/** How a service shapes what `me` answers. */
+/** A custom response of `me`. */
 export interface MeResponse<R extends ObjectSchema = ObjectSchema> {
-  /** What it holds beside `success`; a field that is not in it never leaves. */
+  /** The fields of the response, beside `success`. Other fields are never sent. */
   readonly returns: R
-  /** A pure function of customer and token: its answer is kept for as long as both are. */
+  /** A pure function of customer and token. Its result is cached for as long as both are. */
   present(caller: OwnedToken): Readable<v.InferInput<R>>
 }
 
-const ofTheContract: MeResponse<typeof profile> = { returns: profile, present: me }
+const DEFAULT_ME: MeResponse<typeof profile> = { returns: profile, present: me }
 
-/** The routes that every service has: login, me, logout and status. */
+/** Returns the routes of every service: login, me, logout and status. */
 export function builtInRoutes(
   useCases: UseCases,
   {
     version,
     cachesMe,
-    me: { returns, present } = ofTheContract as MeResponse,
+    me: { returns, present } = DEFAULT_ME as MeResponse,
   }: {
     readonly version: string
-    /** Whether validations are kept, so that an answer made from one is asked for again. */
+    /** Whether validations are cached, so that a response created from one can be reused. */
     readonly cachesMe: boolean
     readonly me?: MeResponse | undefined
   },
 ): readonly Route[] {
-  if (typeof present !== 'function') throw new RouteRefused('What me answers: present must be a function.')
+  if (typeof present !== 'function') throw new RouteRefused('The response of me: present must be a function.')
   return [
     route('POST /login', {
       auth: 'none',
@@ -116,15 +116,15 @@ export function builtInRoutes(
   ]
 }
 
-/** Whether requests would be served, and what speaks for it or against it, in words of our own. */
+/** Whether the service is ready, and the result of each check as a fixed word. */
 export interface ReadinessReport {
   readonly ready: boolean
   readonly checks: Checks
 }
 
 /**
- * The probes of orchestrators: `livez` does no I/O, `readyz` asks whether requests would be served. What was looked at is
- * for those with a service token; for others, a wrong one included, there is the bare state.
+ * Returns the probes for orchestrators: `livez` does no I/O, `readyz` reports readiness. A client with a valid service
+ * token also gets the result of each check; other clients get only the status.
  */
 export function probeRoutes(
   { verifyServiceToken }: UseCases,
@@ -132,19 +132,19 @@ export function probeRoutes(
 ): readonly Route[] {
   return [
     probe('GET /livez', {
-      summary: 'Whether the process answers',
+      summary: 'Liveness: whether the process responds',
       tags: ['Service'],
       handle: () => undefined,
     }),
     probe('GET /readyz', {
-      summary: 'Whether requests would be served',
+      summary: 'Readiness: whether the service can serve requests',
       tags: ['Service'],
       async handle({ headers: { authorization }, requester }) {
         const isTrusted = typeof authorization === 'string' && isService(authorization, requester)
         const { ready, checks } = await report()
-        const told = isTrusted ? checks : null
-        if (!ready) throw new NotReady(told)
-        return told === null ? undefined : { checks: told }
+        const visibleChecks = isTrusted ? checks : null
+        if (!ready) throw new NotReady(visibleChecks)
+        return visibleChecks === null ? undefined : { checks: visibleChecks }
       },
     }),
   ]
