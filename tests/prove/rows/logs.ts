@@ -23,13 +23,13 @@ export const logRows: readonly Row[] = [
       {
         name: "an error's message is logged",
         file: REPORT,
-        find: 'messages || isOwnSentence(error)',
+        find: 'messages || isOwnMessage(error)',
         replace: 'true',
       },
       {
         name: 'the whole stack is logged',
         file: REPORT,
-        find: 'stack: framesOf(stack, message)',
+        find: 'stack: extractFrames(stack, message)',
         replace: 'stack',
       },
       {

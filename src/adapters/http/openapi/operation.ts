@@ -76,7 +76,7 @@ export function describeOperation(
   function success(): object {
     const headers = { 'X-Request-Id': { schema: { type: 'string' } } }
     if (route.status === 204) return { description: 'Success, without a body.', headers }
-    const own: Fields = route.returns === null ? {} : addSchema(route.returns, 'output', 'answer')
+    const own: Fields = route.returns === null ? {} : addSchema(route.returns, 'output', 'response')
     const schema = {
       ...own,
       type: 'object',
