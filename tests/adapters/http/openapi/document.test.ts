@@ -177,15 +177,15 @@ describe('the failures of an operation', () => {
     const { code, reason } = properties
     assert.deepEqual(reason?.enum, Object.keys(STATUS_BY_REASON))
     assert.deepEqual(code?.enum, [...new Set(Object.values(STATUS_BY_REASON))])
-    const faultOf = judge(document)
+    const findFault = judge(document)
     for (const { operation } of operations) {
       for (const status of Object.keys(operation.responses).filter((one) => !one.startsWith('2'))) {
         const media = responseOf(document, operation, Number(status))?.content?.['application/json']
         for (const [name, { value }] of Object.entries(media?.examples ?? {})) {
           assert.equal(STATUS_BY_REASON[name as keyof typeof STATUS_BY_REASON], Number(status))
-          assert.equal(faultOf(media?.schema ?? {}, value), null)
-          assert.notEqual(faultOf(media?.schema ?? {}, { ...(value as object), reason: 'other' }), null)
-          assert.notEqual(faultOf(media?.schema ?? {}, { ...(value as object), success: true }), null)
+          assert.equal(findFault(media?.schema ?? {}, value), null)
+          assert.notEqual(findFault(media?.schema ?? {}, { ...(value as object), reason: 'other' }), null)
+          assert.notEqual(findFault(media?.schema ?? {}, { ...(value as object), success: true }), null)
         }
       }
     }
@@ -206,7 +206,7 @@ describe('the failures of an operation', () => {
 
 describe('the examples', () => {
   test('of request and response bodies are valid for their schemas', () => {
-    const faultOf = judge(document)
+    const findFault = judge(document)
     let seen = 0
     for (const { operation } of operations) {
       const contents = [operation.requestBody, ...Object.values(operation.responses)].flatMap((part) => [
@@ -215,7 +215,7 @@ describe('the examples', () => {
       for (const media of contents) {
         if (media?.example === undefined) continue
         seen++
-        assert.equal(faultOf(media.schema, media.example), null, operation.operationId)
+        assert.equal(findFault(media.schema, media.example), null, operation.operationId)
       }
     }
     assert.ok(seen > 10, `${seen}`)

@@ -96,13 +96,13 @@ group('the JSON Schema of a valibot schema', () => {
     const api = document as unknown as OpenApi
     assert.deepEqual(problems, [])
     assert.deepEqual(await faultsOf(document), [])
-    const faultOf = judge(api)
+    const findFault = judge(api)
     for (const { operation } of operationsOf(api)) {
       const schema = operation.requestBody?.content?.['application/json']?.schema ?? {}
       const leaf = { name: 'leaf', children: [] }
-      assert.equal(faultOf(schema, { tree: { name: 'root', children: [leaf, leaf] } }), null)
+      assert.equal(findFault(schema, { tree: { name: 'root', children: [leaf, leaf] } }), null)
       assert.notEqual(
-        faultOf(schema, { tree: { name: 'root', children: [{ name: 1, children: [] }] } }),
+        findFault(schema, { tree: { name: 'root', children: [{ name: 1, children: [] }] } }),
         null,
       )
       assert.doesNotThrow(() => JSON.stringify(document))
