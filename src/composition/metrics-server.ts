@@ -1,5 +1,6 @@
 import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
-import { freeAddress, startServer } from '../adapters/http/server/server.ts'
+import { freeAddress } from '../adapters/http/server/listen.ts'
+import { startServer } from '../adapters/http/server/server.ts'
 import { type CollectMetrics, exposition } from '../adapters/prometheus/metric-families.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { Log } from '../application/ports/log.ts'

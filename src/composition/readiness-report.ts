@@ -1,4 +1,4 @@
-import type { ReadinessReport } from '../adapters/http/routes/built-in-routes.ts'
+import type { ReadinessReport } from '../adapters/http/routes/probe-routes.ts'
 import type { DatabaseStatus, Readiness } from '../application/jobs/readiness.ts'
 import type { OpenDatabase } from '../application/ports/database.ts'
 import type { Invalidations } from '../application/ports/invalidations.ts'

@@ -1,13 +1,9 @@
 import { documentationRoutes } from '../adapters/http/docs-page/routes.ts'
 import type { ApiDocument } from '../adapters/http/openapi/document.ts'
 import { type OpsSource, opsRoutes } from '../adapters/http/ops-page/routes.ts'
-import {
-  builtInRoutes,
-  type MeResponse,
-  probeRoutes,
-  type ReadinessReport,
-} from '../adapters/http/routes/built-in-routes.ts'
+import { builtInRoutes, type MeResponse } from '../adapters/http/routes/built-in-routes.ts'
 import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
+import { probeRoutes, type ReadinessReport } from '../adapters/http/routes/probe-routes.ts'
 import type { ObjectSchema, Route } from '../adapters/http/routing/declared-route.ts'
 import { createRouter } from '../adapters/http/routing/router.ts'
 import { type CollectMetrics, exposition } from '../adapters/prometheus/metric-families.ts'

@@ -1,6 +1,7 @@
 import type { Lines } from '../adapters/access-log/block-writer.ts'
 import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
-import { freeAddress, type RunningServer, startServer } from '../adapters/http/server/server.ts'
+import { freeAddress } from '../adapters/http/server/listen.ts'
+import { type RunningServer, startServer } from '../adapters/http/server/server.ts'
 import { isWorker, respondToPrimary } from '../adapters/node-cluster/worker.ts'
 import { serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
 import { openTelemetryTracing } from '../adapters/opentelemetry/tracing.ts'

@@ -7,7 +7,7 @@ import * as v from 'valibot'
 import { MethodNotAllowed, NotFound } from '../../../src/adapters/http/errors.ts'
 import { streamed } from '../../../src/adapters/http/response/streamed-list.ts'
 import { route } from '../../../src/adapters/http/routing/route.ts'
-import { ClientGone } from '../../../src/adapters/http/server/exchange.ts'
+import { ClientGone } from '../../../src/adapters/http/server/client-gone.ts'
 import {
   InsufficientScope,
   LatchkeyError,

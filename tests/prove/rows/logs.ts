@@ -146,7 +146,7 @@ export const logRows: readonly Row[] = [
     mutants: [
       {
         name: 'any request id is taken over',
-        file: 'src/adapters/http/server/exchange.ts',
+        file: 'src/adapters/http/request/request-id.ts',
         find: '/^[A-Za-z0-9._-]{1,128}$/.test(presented)',
         replace: 'true',
       },

@@ -1,63 +1,8 @@
-import {
-  InsufficientScope,
-  InvalidCredentials,
-  InvalidServiceToken,
-  InvalidToken,
-  type LatchkeyError,
-  LoginTokenRequired,
-  MissingToken,
-  TooManyRequests,
-  TooManyUnknownTokens,
-  Unavailable,
-  ValidationFailed,
-} from '../../../domain/errors.ts'
-import {
-  Conflict,
-  ExpectationFailed,
-  type FailureReason,
-  HeadersTooLarge,
-  Internal,
-  InvalidJson,
-  InvalidRequest,
-  MethodNotAllowed,
-  NotFound,
-  PayloadTooLarge,
-  RequestTimeout,
-  SameOriginRequired,
-  STATUS_BY_REASON,
-  UnsupportedMediaType,
-} from '../errors.ts'
-import { toFailure } from '../response/response.ts'
+import { type FailureReason, STATUS_BY_REASON } from '../errors.ts'
+import { toFailure } from '../response/failure-response.ts'
 import type { Route } from '../routing/declared-route.ts'
+import { SAMPLES } from './failure-samples.ts'
 import type { JsonSchema } from './json-schema.ts'
-
-/** One sample of each failure, or of each of its forms. The document shows the service's real responses to them. */
-const SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyError[]>> = {
-  invalid_request: [new InvalidRequest({ closes: false })],
-  invalid_json: [new InvalidJson()],
-  missing_token: [new MissingToken()],
-  invalid_token: [new InvalidToken()],
-  invalid_credentials: [new InvalidCredentials()],
-  invalid_service_token: [new InvalidServiceToken()],
-  insufficient_scope: [new InsufficientScope(['orders:read'])],
-  login_token_required: [new LoginTokenRequired()],
-  same_origin_required: [new SameOriginRequired()],
-  not_found: [new NotFound()],
-  method_not_allowed: [new MethodNotAllowed('OPTIONS, POST')],
-  request_timeout: [new RequestTimeout()],
-  conflict: [new Conflict()],
-  payload_too_large: [new PayloadTooLarge()],
-  unsupported_media_type: [new UnsupportedMediaType('media_type'), new UnsupportedMediaType('coding')],
-  expectation_failed: [new ExpectationFailed()],
-  validation_failed: [new ValidationFailed({ email: ['Is required.'] })],
-  too_many_requests: [
-    new TooManyRequests({ name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 60_000 }),
-    new TooManyUnknownTokens({ name: 'tokens', failures: 100, windowMs: 5000, retryAfterMs: 1000 }),
-  ],
-  headers_too_large: [new HeadersTooLarge()],
-  internal: [new Internal(undefined)],
-  unavailable: [new Unavailable()],
-}
 
 const REASONS = Object.keys(STATUS_BY_REASON) as readonly FailureReason[]
 

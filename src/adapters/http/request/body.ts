@@ -1,7 +1,8 @@
 import { ValidationFailed } from '../../../domain/errors.ts'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
 import { InvalidJson, PayloadTooLarge, UnsupportedMediaType } from '../errors.ts'
-import { ClientGone, type Exchange } from '../server/exchange.ts'
+import { ClientGone } from '../server/client-gone.ts'
+import type { Exchange } from '../server/exchange.ts'
 
 /** Reads and parses the JSON body. Checks the media type before it reads the first byte. */
 export async function readJson(exchange: Exchange): Promise<unknown> {

@@ -5,11 +5,9 @@ import { LatchkeyError, Unavailable } from '../../../domain/errors.ts'
 import { andThen, isPromise, type MaybePromise } from '../../../lib/maybe-promise.ts'
 import { DeadlinePassed, type HttpError, hasStatus, Internal } from '../errors.ts'
 import { bearerToken, serviceToken } from '../request/bearer-token.ts'
-import { dropBody, readJson } from '../request/body.ts'
-import { type AnyCaller, Context, type Input } from '../request/context.ts'
-import { validated } from '../request/validation.ts'
+import { type AnyCaller, Context } from '../request/context.ts'
+import { readInput } from '../request/input.ts'
 import { describeError } from '../response/error-report.ts'
-import type { ResponseFields } from '../response/json-body.ts'
 import { sendFailure, sendSuccess } from '../response/response.ts'
 import { sendResponse } from '../response/send-response.ts'
 import type { Exchange } from '../server/exchange.ts'
@@ -135,24 +133,4 @@ export function createDispatch(
       ...describeError(cause ?? error, { messages: logErrorMessages }),
     })
   }
-}
-
-function readInput(
-  route: Route,
-  exchange: Exchange,
-  params: Readonly<Record<string, string>>,
-): MaybePromise<Input> {
-  const read = route.body === null ? dropBody(exchange) : readJson(exchange)
-  return andThen(read, (body) => ({
-    body: route.body === null ? undefined : validated(route.body, body, 'body'),
-    query:
-      route.query === null ? parseQuery(exchange) : validated(route.query, parseQuery(exchange), 'query'),
-    params: route.params === null ? params : validated(route.params, params, 'params'),
-  }))
-}
-
-function parseQuery({ request }: Exchange): ResponseFields {
-  const url = request.url ?? ''
-  const at = url.indexOf('?')
-  return at === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at + 1)))
 }

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
 import { type HttpError, STATUS_BY_REASON } from '../errors.ts'
+import { acceptRequestId } from '../request/request-id.ts'
 import { rawFailure } from '../response/response.ts'
-import { acceptRequestId, type Ended } from './exchange.ts'
+import type { Ended } from './exchange.ts'
 
 const CLOSING_MS = 1000
 const UNREAD = { traceId: null, method: null, route: null, beganMs: null, malformedToken: false }

@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { Log } from '../../../application/ports/log.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
@@ -10,16 +10,14 @@ import { createCors } from '../routing/cors.ts'
 import type { Route } from '../routing/declared-route.ts'
 import { createDispatch } from '../routing/dispatch.ts'
 import { createRouter } from '../routing/router.ts'
+import { acceptBacklog } from './backlog.ts'
 import { createConnections } from './connections.ts'
 import { type Ended, Exchange, type ExchangeSpan } from './exchange.ts'
+import { listen, serverUrl } from './listen.ts'
 
 const MAX_HEADER_BYTES = 16 * 1024
 const SWEEP_MS = 1000
 const FINAL_RESPONSES_MS = 250
-/** An event loop turn below this duration accepted no connection. */
-const IDLE_TURN_MS = 0.1
-const MAX_TURNS = 1000
-
 /** The server's address and limits. */
 export interface ServerSettings {
   readonly host: string
@@ -147,41 +145,4 @@ export async function startServer(
     for (const exchange of connections.open()) sendFailure(exchange, new Unavailable())
     setTimeout(() => server.closeAllConnections(), FINAL_RESPONSES_MS)
   }
-}
-
-/**
- * Resolves just after the listener has accepted the connections in its backlog. The operating system resets the others
- * when the listener closes, and a load balancer may have sent a request on them that it must not repeat.
- */
-async function acceptBacklog(): Promise<void> {
-  for (let turn = 0; turn < MAX_TURNS; turn++) {
-    const beganMs = performance.now()
-    await nextTurn()
-    if (performance.now() - beganMs < IDLE_TURN_MS) return
-  }
-}
-
-/**
- * Returns the address that can be bound, such as `http://127.0.0.1:3000`. Rejects with node's error, so that startup can
- * fail before it has side effects.
- */
-export async function freeAddress({ host, port }: { host: string; port: number }): Promise<string> {
-  const probe = createServer()
-  await listen(probe, { host, port })
-  const url = serverUrl(probe.address() as AddressInfo)
-  await new Promise((resolve) => probe.close(resolve))
-  return url
-}
-
-function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject).listen(port, host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-}
-
-function serverUrl({ address, family, port }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
