@@ -5,7 +5,7 @@ import { readable } from '../adapters/pino/log.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
 import { type Configuration, LOG_LEVELS, type LogLevel } from '../application/configuration.ts'
 
-/** The audit log of a service: in the file of `AUDIT_LOG`, else among its other lines, unless it is to be silent. */
+/** Opens the audit log: in the file of `AUDIT_LOG`, or else in `lines`. It is silent at the log level `silent`. */
 export function createAuditLog(
   { auditLog, logLevel }: Configuration,
   lines?: Pick<Lines, 'write'>,
@@ -15,7 +15,7 @@ export function createAuditLog(
   return audit
 }
 
-/** The access log of a service: on standard output where `lines` is not given. */
+/** Opens the access log, by default on standard output. */
 export function openAccessLog(
   configuration: Configuration,
   lines = process.stdout.isTTY ? terminalLines() : blockWriter({ fd: process.stdout.fd, clock: systemClock }),
@@ -24,7 +24,7 @@ export function openAccessLog(
   return accessLog({ mode, lines, clock: systemClock })
 }
 
-/** What the access log has at a level of the log: its lines are of the level `info`. */
+/** Returns the mode of the access log at a log level. Its lines have the level `info`. */
 export function accessLogMode({ accessLog: mode }: Configuration, level: LogLevel): AccessLogMode {
   return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf('info') && level !== 'silent' ? mode : 'off'
 }

@@ -1,5 +1,6 @@
 import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
-import { freeAddress, startServer } from '../adapters/http/server/server.ts'
+import { freeAddress } from '../adapters/http/server/listen.ts'
+import { startServer } from '../adapters/http/server/server.ts'
 import { type CollectMetrics, exposition } from '../adapters/prometheus/metric-families.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { Log } from '../application/ports/log.ts'
@@ -7,17 +8,17 @@ import type { UseCases } from '../application/use-cases/use-cases.ts'
 
 const DEADLINE_MS = 1000
 
-/** A listener of the metrics' own, or nothing where none was asked for. */
+/** A separate listener for metrics. Does nothing when none is configured. */
 export interface MetricsServer {
   close(): Promise<void>
 }
 
-/** Rejects where the address of `METRICS_PORT` cannot be bound. */
+/** Rejects when the address of `METRICS_PORT` cannot be bound. */
 export async function freeMetricsAddress({ metricsHost, metricsPort }: Configuration): Promise<void> {
   if (metricsPort !== null) await freeAddress({ host: metricsHost, port: metricsPort })
 }
 
-/** Serves the metrics, and nothing else, to whoever reaches `METRICS_HOST` and `METRICS_PORT`. */
+/** Serves only the metrics on `METRICS_HOST` and `METRICS_PORT`, without authentication. */
 export async function startMetricsServer(
   collect: CollectMetrics,
   keys: UseCases,
@@ -27,8 +28,8 @@ export async function startMetricsServer(
   const { metricsHost: host, metricsPort: port } = configuration
   if (port === null) return { close: async () => {} }
   const routes = [metricsRoute('none', async () => exposition(await collect()))]
-  const unseen = { everyResponse: false, responded() {} }
-  const server = await startServer(routes, keys, log, unseen, { ...configuration, host, port })
+  const noAccessLog = { everyResponse: false, responded() {} }
+  const server = await startServer(routes, keys, log, noAccessLog, { ...configuration, host, port })
   log.info('metrics.started', { address: server.url })
   return { close: () => server.drain({ delayMs: 0, deadlineMs: DEADLINE_MS }) }
 }

@@ -7,13 +7,13 @@ import type { Configuration } from '../application/configuration.ts'
 import type { Log } from '../application/ports/log.ts'
 import type { Clock } from '../lib/clock.ts'
 
-/** What the operator's page shows of this process. */
+/** The data of the operator's page about this process. */
 export interface Ops extends OpsSource {
-  /** Begins to sample; answers how to stop. */
+  /** Starts sampling. Returns a function that stops it. */
   start(log: Log): () => void
 }
 
-/** Null where `OPS` is off: then nothing is kept and nothing runs. */
+/** Returns null when `OPS` is off: then nothing is sampled or stored. */
 export function openOps({
   configuration,
   version,

@@ -23,55 +23,56 @@ import type { PasswordHasher } from '../application/ports/password-hasher.ts'
 import type { Ports } from '../application/ports/ports.ts'
 import { STORE_TIMEOUT_MS } from '../application/use-cases/use-cases.ts'
 
-/** How long another writer's change may go unnoticed, in milliseconds. */
+/** How long a cached token may miss another process's change when there are no notifications, in milliseconds. */
 const MAX_LIFETIME_WITHOUT_NOTIFICATIONS_MS = 1000
-const DAMAGED = 'Somebody cannot log in before the password is set anew: what is stored is no bcrypt hash.'
+const DAMAGED =
+  'A stored password is not a bcrypt hash. Its customer cannot log in until the password is set again.'
 
-/** What a service may be given in place of its own, beside its database; commands use it, too. */
+/** Adapters that replace the defaults, beside the database. Commands use them, too. */
 export type AdapterOverrides = Partial<
   Pick<Ports, 'passwords' | 'blocklist' | 'secrets' | 'serviceSecrets' | 'clock' | 'ids'>
 >
 
-/** What the ports are made of beside the database. */
+/** The dependencies of the ports, beside the database. */
 export interface PortsOptions {
   readonly configuration: Configuration
   readonly role: Role
   readonly adapters: AdapterOverrides
   readonly audit: AuditLog
   readonly log: Log
-  /** Of what is done through the ports; nothing is measured where they are not given. */
+  /** Metrics of the calls to the ports. Default: none. */
   readonly metrics?: ServiceMetrics
 }
 
-function invalidationsOf(
+function createInvalidations(
   { invalidations }: OpenDatabase,
   { role, adapters: { clock = systemClock } }: PortsOptions,
   lifetimeMs: number,
 ): Invalidations {
   if (invalidations !== undefined) return invalidations
   if (role === 'service') return memoryInvalidations()
-  // Whatever was read before a change is sent within the longest wait, and then kept for as long.
+  // A token that was read before a change is stored within the store timeout, then cached for the lifetime.
   return timedInvalidations(clock, lifetimeMs === 0 ? 0 : STORE_TIMEOUT_MS + lifetimeMs)
 }
 
-/** How long a token is kept: where no other process can be told of its end, for no longer than that may go unnoticed. */
+/** Returns the lifetime of a cached token: limited when other processes cannot receive its revocation. */
 function cacheLifetimeMs({ invalidations }: OpenDatabase, { tokenCacheTtlMs }: Configuration): number {
   return invalidations === undefined
     ? Math.min(MAX_LIFETIME_WITHOUT_NOTIFICATIONS_MS, tokenCacheTtlMs)
     : tokenCacheTtlMs
 }
 
-/** The ports on a database, with the cache in front of the look-up of tokens. */
+/** Creates the ports on a database, with a cache in front of token lookups. */
 export function createPorts(database: OpenDatabase, options: PortsOptions): Ports {
   const { configuration, adapters, audit, log, metrics } = options
   const { clock = systemClock } = adapters
   const lifetimeMs = cacheLifetimeMs(database, configuration)
-  const invalidations = invalidationsOf(database, options, lifetimeMs)
+  const invalidations = createInvalidations(database, options, lifetimeMs)
   const ports: Ports = {
     customers: database.customers,
-    loginTokens: cached(database.loginTokens),
+    loginTokens: withCache(database.loginTokens),
     invalidations,
-    passwords: adapters.passwords ?? bcryptHashed(),
+    passwords: adapters.passwords ?? createBcryptHasher(),
     blocklist: configuration.refusesCommonPasswords ? zxcvbnPasswordBlocklist() : { has: () => false },
     throttle: database.throttle ?? memoryLoginThrottle(configuration, clock),
     secrets: tokenSecrets({ prefix: configuration.tokenPrefix }),
@@ -80,7 +81,7 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
     ids: randomIds,
     usage: { used() {} },
     audit,
-    ...given(adapters),
+    ...withoutUndefined(adapters),
   }
   if (metrics === undefined) return ports
   const { connections, countActiveTokens } = database
@@ -95,7 +96,7 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
     secrets: instrumentedSecrets(ports.secrets, metrics.validations),
   }
 
-  function bcryptHashed(): PasswordHasher {
+  function createBcryptHasher(): PasswordHasher {
     const hasher = bcryptPasswordHasher({
       cost: configuration.bcryptCost,
       concurrency: hashingThreads(configuration),
@@ -105,8 +106,8 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
     return hasher
   }
 
-  function cached(loginTokens: LoginTokens): LoginTokens {
-    // Other instances may keep what this one does not.
+  function withCache(loginTokens: LoginTokens): LoginTokens {
+    // Other instances may cache tokens even when this one does not.
     if (lifetimeMs === 0) return invalidatingLoginTokens(loginTokens, invalidations)
     const cache = nodeCache<CachedToken>({
       maxEntries: configuration.tokenCacheMax,
@@ -120,7 +121,7 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
   }
 }
 
-/** Without what is named and not given, which would take the place of the service's own. */
-function given(adapters: AdapterOverrides): AdapterOverrides {
+/** Removes the undefined adapters, which would otherwise override the defaults. */
+function withoutUndefined(adapters: AdapterOverrides): AdapterOverrides {
   return Object.fromEntries(Object.entries(adapters).filter(([, adapter]) => adapter !== undefined))
 }

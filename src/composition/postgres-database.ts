@@ -29,22 +29,21 @@ import type { Database, DatabaseContext, OpenDatabase, Role } from '../applicati
 import type { LoginThrottle } from '../application/ports/login-throttle.ts'
 import { type CheckResult, checkPassed } from '../lib/check-result.ts'
 
-/** The PostgreSQL of `DATABASE_URL`, or the embedded one: what a service runs on unless it is given another database. */
+/** The default database: the PostgreSQL of `DATABASE_URL`, or the embedded PostgreSQL. */
 export const postgresDatabase: Database = createPostgresDatabase([])
 
 /**
- * The same, with migrations of a program's own: whatever migrates the database applies them, each set in its turn behind
- * Latchkey's, on whose tables they may build.
+ * Creates the same database with additional migrations. Every migration of the database applies them, one set after the
+ * other, after Latchkey's: they may depend on Latchkey's tables.
  */
 export function createPostgresDatabase(own: readonly MigrationSet[]): Database {
   const sets = [LATCHKEY_MIGRATIONS, ...own]
   return {
-    open: (role, surroundings) => openPostgres(role, surroundings, sets),
-    migrate: (surroundings) =>
-      withServer(surroundings, (url) => ofEach(sets, (set) => migrate({ url, set }))),
-    pendingMigrations: (surroundings) =>
-      withServer(surroundings, (url) => ofEach(sets, (set) => pendingMigrations({ url, set }))),
-    examine: (surroundings) => examinePostgres(surroundings, sets),
+    open: (role, context) => openPostgres(role, context, sets),
+    migrate: (context) => withServer(context, (url) => forEachSet(sets, (set) => migrate({ url, set }))),
+    pendingMigrations: (context) =>
+      withServer(context, (url) => forEachSet(sets, (set) => pendingMigrations({ url, set }))),
+    examine: (context) => examinePostgres(context, sets),
   }
 }
 
@@ -53,19 +52,19 @@ export interface OpenPostgres extends OpenDatabase {
   readonly pool: DatabasePool
 }
 
-/** Opens PostgreSQL and brings its schema up to date, or refuses an old one where `MIGRATE` is off. */
+/** Opens PostgreSQL and migrates its schema. Throws `DatabaseRefused` for an old schema when `MIGRATE` is off. */
 export async function openPostgres(
   role: Role,
-  surroundings: DatabaseContext,
+  context: DatabaseContext,
   sets: readonly MigrationSet[] = [LATCHKEY_MIGRATIONS],
 ): Promise<OpenPostgres> {
-  const { configuration, log } = surroundings
-  const server = await reachServer(role, surroundings)
+  const { configuration, log } = context
+  const server = await reachServer(role, context)
   try {
     for (const warning of await checkServer({ url: server.directUrl })) {
       log.warn('database.setting', { detail: warning })
     }
-    const applied = await bringUpToDate(configuration, server.directUrl, sets)
+    const applied = await migrateOrCheck(configuration, server.directUrl, sets)
     for (const name of applied) log.info('database.migrated', { detail: name })
     if (role !== 'command') await checkTriggers(server.directUrl)
     const pool = openPool({
@@ -78,16 +77,16 @@ export async function openPostgres(
       },
     })
     const readiness = postgresReadiness(pool, {
-      nowMs: surroundings.clock.monotonicMs,
+      nowMs: context.clock.monotonicMs,
       onProblems: (detail) => log.error('database.problem', { detail }),
     })
-    const link = role === 'service' ? linked(server, surroundings) : null
+    const invalidations = role === 'service' ? openInvalidations(server, context) : null
     return {
       pool,
       customers: postgresCustomers(pool),
       loginTokens: postgresLoginTokens(pool),
-      throttle: loginThrottle(pool, surroundings),
-      invalidations: link ?? leaseTimedInvalidations(),
+      throttle: loginThrottle(pool, context),
+      invalidations: invalidations ?? leaseTimedInvalidations(),
       prunables: [
         { name: 'login_attempts', prune: (limit, timeoutMs) => pruneLoginAttempts(pool, limit, timeoutMs) },
       ],
@@ -97,11 +96,11 @@ export async function openPostgres(
       fresh: applied.includes('0001_customers_and_login_tokens'),
       notes: server.notes,
       connections: pool.connections,
-      countActiveTokens: () => countActiveTokens(pool, surroundings.clock.nowMs()),
+      countActiveTokens: () => countActiveTokens(pool, context.clock.nowMs()),
       checkStatus: readiness.checkStatus,
       ready: async (timeoutMs) => canServe(await readiness.checkStatus(timeoutMs)),
       async close() {
-        await link?.close()
+        await invalidations?.close()
         await pool.close()
         await server.close()
       },
@@ -112,7 +111,7 @@ export async function openPostgres(
   }
 }
 
-function linked(
+function openInvalidations(
   { url, directUrl }: Server,
   { configuration, log, clock, onInvalidationLag }: DatabaseContext,
 ): PostgresInvalidations {
@@ -128,47 +127,44 @@ function linked(
 }
 
 async function examinePostgres(
-  surroundings: DatabaseContext,
+  context: DatabaseContext,
   sets: readonly MigrationSet[],
 ): Promise<readonly CheckResult[]> {
-  const { configuration } = surroundings
-  const folder = configuration.databaseUrl === null ? locateDataFolder(embeddedIn(configuration)) : null
-  const ofFolder = folder === null ? [] : [secretFolder('files.DATA_DIR', folder.path)]
+  const { configuration } = context
+  const folder = configuration.databaseUrl === null ? locateDataFolder(embeddedLocation(configuration)) : null
+  const folderResults = folder === null ? [] : [secretFolder('files.DATA_DIR', folder.path)]
   if (folder?.isPrepared === false)
     return [
-      ...ofFolder,
-      checkPassed('database', 'The embedded PostgreSQL is not there yet; the first start makes it.'),
+      ...folderResults,
+      checkPassed('database', 'The embedded PostgreSQL does not exist yet. The first start creates it.'),
     ]
   const { prepared, migrate, bcryptCost, workers, poolMax } = configuration
-  // Beside its pool each process has a link and a voice.
+  // Besides its pool, each process has a listener connection and a publisher connection.
   const connections = workers * (poolMax + 2)
-  const server = await reachServer('command', surroundings)
+  const server = await reachServer('command', context)
   try {
     const { url, directUrl } = server
     const settings = { url, directUrl, sets, prepared, migrate, bcryptCost, connections }
-    return [...ofFolder, ...(await examineDatabase(settings))]
+    return [...folderResults, ...(await examineDatabase(settings))]
   } finally {
     await server.close()
   }
 }
 
-/** Where the embedded PostgreSQL is. */
-function embeddedIn({ dataDir }: Configuration): { dataDir: string | undefined; home: string } {
+/** Returns the location of the embedded PostgreSQL. */
+function embeddedLocation({ dataDir }: Configuration): { dataDir: string | undefined; home: string } {
   return { dataDir: dataDir ?? undefined, home: process.cwd() }
 }
 
-/** In memory where no other process can share the counts: on the embedded database, with one worker. */
+/** Counts in memory when no other process shares the counts: on the embedded database, with one worker. */
 function loginThrottle(pool: DatabasePool, { configuration, clock }: DatabaseContext): LoginThrottle {
   const isAlone = configuration.databaseUrl === null && configuration.workers === 1
   return isAlone ? memoryLoginThrottle(configuration, clock) : postgresLoginThrottle(pool, configuration)
 }
 
-/** Lends the address of a direct connection to the configured server, whatever its schema. */
-async function withServer<T>(
-  surroundings: DatabaseContext,
-  use: (directUrl: string) => Promise<T>,
-): Promise<T> {
-  const server = await reachServer('command', surroundings)
+/** Calls `use` with the URL of a direct connection to the configured server. Does not check the schema. */
+async function withServer<T>(context: DatabaseContext, use: (directUrl: string) => Promise<T>): Promise<T> {
+  const server = await reachServer('command', context)
   try {
     return await use(server.directUrl)
   } finally {
@@ -178,9 +174,9 @@ async function withServer<T>(
 
 interface Server {
   readonly url: string
-  /** Of the same database, without a transaction pooler in between. */
+  /** URL of the same database, without a transaction pooler. */
   readonly directUrl: string
-  /** The folder of the embedded PostgreSQL; null for a server of the operator's. */
+  /** The folder of the embedded PostgreSQL; null for an external server. */
   readonly dataDir: string | null
   readonly notes: readonly string[]
   readonly lost: Promise<never>
@@ -196,8 +192,8 @@ async function reachServer(role: Role, { configuration, log }: DatabaseContext):
     return { url: databaseUrl, directUrl, dataDir: null, notes: [], lost: NEVER, close: async () => {} }
   }
   const embedded = await openEmbeddedPostgres({
-    ...embeddedIn(configuration),
-    // A service has the embedded one to itself, commands share it.
+    ...embeddedLocation(configuration),
+    // A service uses the embedded PostgreSQL exclusively; commands share it.
     role: role === 'command' ? 'command' : 'service',
     onEvent: (event, { reason }) => {
       if (event === 'embedded_postgres.creating') void loadRunner()
@@ -214,21 +210,21 @@ async function reachServer(role: Role, { configuration, log }: DatabaseContext):
   }
 }
 
-async function bringUpToDate(
+async function migrateOrCheck(
   { migrate: mode }: Configuration,
   url: string,
   sets: readonly MigrationSet[],
 ): Promise<readonly string[]> {
-  if (mode === 'auto') return ofEach(sets, (set) => migrate({ url, set }))
-  const pending = await ofEach(sets, (set) => pendingMigrations({ url, set }))
+  if (mode === 'auto') return forEachSet(sets, (set) => migrate({ url, set }))
+  const pending = await forEachSet(sets, (set) => pendingMigrations({ url, set }))
   if (pending.length === 0) return []
   throw new DatabaseRefused(
     `The schema lacks ${pending.join(', ')} and MIGRATE is off. Run the command migrate first.`,
   )
 }
 
-/** One set after the other: what a later one needs, an earlier one may make. */
-async function ofEach(
+/** Processes the sets one after the other, because a later set may depend on an earlier one. */
+async function forEachSet(
   sets: readonly MigrationSet[],
   work: (set: MigrationSet) => Promise<readonly string[]>,
 ): Promise<readonly string[]> {

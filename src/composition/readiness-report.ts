@@ -1,22 +1,25 @@
-import type { ReadinessReport } from '../adapters/http/routes/built-in-routes.ts'
+import type { ReadinessReport } from '../adapters/http/routes/probe-routes.ts'
 import type { DatabaseStatus, Readiness } from '../application/jobs/readiness.ts'
 import type { OpenDatabase } from '../application/ports/database.ts'
 import type { Invalidations } from '../application/ports/invalidations.ts'
 import { STORE_TIMEOUT_MS } from '../application/use-cases/use-cases.ts'
 
-/** Finds out once whether the database can be reached and has its schema; never throws. */
+/** Checks once whether the database is reachable and its schema is current. Never throws. */
 export async function checkDatabase({ checkStatus, ready }: OpenDatabase): Promise<DatabaseStatus> {
   try {
     if (checkStatus !== undefined) return await checkStatus(STORE_TIMEOUT_MS)
     const isReady = await ready(STORE_TIMEOUT_MS)
     return { reachable: isReady, current: isReady }
   } catch {
-    // A database of somebody else's may throw all the same, and nobody waits for a look that is made by itself.
+    // A custom database may throw nevertheless, and no caller handles the rejection of a periodic check.
     return { reachable: false, current: false }
   }
 }
 
-/** What `/readyz` tells. Draining counts at once. The link counts for nothing: without it validations are looked up, and requests served. */
+/**
+ * Returns the response of `/readyz`. Draining makes the service not ready immediately. `invalidations` has no influence:
+ * without the listener connection, the service reads tokens from the database and still serves requests.
+ */
 export async function readinessReport(
   readiness: Readiness,
   { invalidations }: { readonly invalidations: Invalidations },

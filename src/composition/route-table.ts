@@ -1,13 +1,9 @@
 import { documentationRoutes } from '../adapters/http/docs-page/routes.ts'
 import type { ApiDocument } from '../adapters/http/openapi/document.ts'
 import { type OpsSource, opsRoutes } from '../adapters/http/ops-page/routes.ts'
-import {
-  builtInRoutes,
-  type MeResponse,
-  probeRoutes,
-  type ReadinessReport,
-} from '../adapters/http/routes/built-in-routes.ts'
+import { builtInRoutes, type MeResponse } from '../adapters/http/routes/built-in-routes.ts'
 import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
+import { probeRoutes, type ReadinessReport } from '../adapters/http/routes/probe-routes.ts'
 import type { ObjectSchema, Route } from '../adapters/http/routing/declared-route.ts'
 import { createRouter } from '../adapters/http/routing/router.ts'
 import { type CollectMetrics, exposition } from '../adapters/prometheus/metric-families.ts'
@@ -15,34 +11,34 @@ import type { Configuration } from '../application/configuration.ts'
 import { unboundUseCases } from '../application/use-cases/unbound-use-cases.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
 
-/** What the table of routes is made from. */
+/** The options of the route table. */
 export interface RoutesOptions<Me extends ObjectSchema = ObjectSchema> {
   readonly configuration: Configuration
-  /** The version of the package, reported where none is configured. */
+  /** The version of the package, reported when none is configured. */
   readonly version: string
-  /** Routes of one's own, beside the built-in ones. */
+  /** Custom routes, beside the built-in ones. */
   readonly routes?: (useCases: UseCases) => readonly Route[]
-  /** What `me` answers; where it is not given, the customer and the token without their secrets. */
+  /** The response of `me`. Default: the customer and the token, without secrets. */
   readonly me?: MeResponse<Me>
 }
 
 const NOT_READY = async () => ({ ready: false, checks: {} })
 
-/** What some routes need of the service that they are part of. */
+/** What some routes need from the running service. */
 export interface Running {
   readonly readiness: () => Promise<ReadinessReport>
   /** The address in the documentation. */
   readonly url: () => string
   readonly collectMetrics: CollectMetrics
-  /** What the operator's page shows; null for no such page. */
+  /** The data of the operator's page; null without that page. */
   readonly ops: OpsSource | null
 }
 
-/** Everything that a service answers, in the order of its declaration; a mistake in it throws `RouteRefused`. */
+/** Returns all routes of a service, in the order of declaration. Throws `RouteRefused` for a mistake. */
 export function routeTable(options: RoutesOptions, useCases: UseCases, running: Running): readonly Route[] {
   const { configuration } = options
   const documented = documentedRoutes(options, useCases, running.readiness)
-  const describe = async () => (await describedAt(documented, running.url())).document
+  const describe = async () => (await describeAt(documented, running.url())).document
   return [
     ...documented,
     metricsRoute('service', async () => exposition(await running.collectMetrics())),
@@ -51,7 +47,7 @@ export function routeTable(options: RoutesOptions, useCases: UseCases, running: 
   ]
 }
 
-/** The same table of a service that does not run, for commands; a mistake in it is told as it is at the start. */
+/** Returns the same table without a running service, for commands. Throws `RouteRefused` for a mistake, as at startup. */
 export function readRoutes(options: RoutesOptions): readonly Route[] {
   const table = routeTable(options, unboundUseCases(), {
     readiness: NOT_READY,
@@ -63,12 +59,12 @@ export function readRoutes(options: RoutesOptions): readonly Route[] {
   return table
 }
 
-/** The document of a service that does not run. */
+/** Returns the OpenAPI document without a running service. */
 export function readDocument(options: RoutesOptions): Promise<ApiDocument> {
   const { publicUrl, host, port } = options.configuration
   readRoutes(options)
   const documented = documentedRoutes(options, unboundUseCases(), NOT_READY)
-  return describedAt(documented, publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`)
+  return describeAt(documented, publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`)
 }
 
 function documentedRoutes(
@@ -87,8 +83,8 @@ function documentedRoutes(
   ]
 }
 
-async function describedAt(routes: readonly Route[], serverUrl: string): Promise<ApiDocument> {
-  // Not needed to start, and by most instances never.
+async function describeAt(routes: readonly Route[], serverUrl: string): Promise<ApiDocument> {
+  // Not needed at startup, and never by most instances.
   const { openApiDocument } = await import('../adapters/http/openapi/document.ts')
   return openApiDocument(routes, { title: 'Latchkey API', label: 'v4', serverUrl })
 }

@@ -1,6 +1,7 @@
 import type { Lines } from '../adapters/access-log/block-writer.ts'
 import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
-import { freeAddress, type RunningServer, startServer } from '../adapters/http/server/server.ts'
+import { freeAddress } from '../adapters/http/server/listen.ts'
+import { type RunningServer, startServer } from '../adapters/http/server/server.ts'
 import { isWorker, respondToPrimary } from '../adapters/node-cluster/worker.ts'
 import { serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
 import { openTelemetryTracing } from '../adapters/opentelemetry/tracing.ts'
@@ -27,23 +28,23 @@ import { postgresDatabase } from './postgres-database.ts'
 import { checkDatabase, readinessReport } from './readiness-report.ts'
 import { type RoutesOptions, routeTable } from './route-table.ts'
 
-/** What a service is composed of. */
+/** The options of a service. */
 export interface ServiceOptions<Me extends ObjectSchema = ObjectSchema> extends RoutesOptions<Me> {
   readonly log: Log
-  /** Where customers and tokens are stored; in PostgreSQL where it is not given. */
+  /** The database of customers and tokens. Default: PostgreSQL. */
   readonly database?: Database
   readonly adapters?: AdapterOverrides
-  /** Where the lines of the access log go; standard output where it is not given. */
+  /** The output of the access log. Default: standard output. */
   readonly accessLines?: Lines
-  /** Where the lines of the audit log go unless `AUDIT_LOG` names a file; standard output where it is not given. */
+  /** The output of the audit log when `AUDIT_LOG` names no file. Default: standard output. */
   readonly auditLines?: Pick<Lines, 'write'>
-  /** When what is old is removed; hourly where it is not given. */
+  /** The schedule of pruning. Default: hourly. */
   readonly pruningTimes?: PruningTimes
-  /** How often the operator's page is given a sample; each five seconds where it is not given. */
+  /** The interval of the samples for the operator's page. Default: five seconds. */
   readonly samplingTimes?: SamplingTimes | undefined
 }
 
-/** What a running service can be given anew. */
+/** The settings that a running service can reload. */
 export type ReloadableSettings = Pick<Configuration, 'serviceTokens' | 'logLevel'>
 
 /** A service that accepts requests. */
@@ -55,17 +56,17 @@ export interface Service {
   readonly audit: AuditLog
   /** Reads the metrics. */
   readonly collectMetrics: CollectMetrics
-  /** Takes these settings for every request that begins later; the level of `log` itself is its maker's to change. */
+  /** Applies these settings to all later requests. Does not change the level of `log`: its creator does. */
   reload(settings: ReloadableSettings): void
-  /** Drains the server and closes the database; `delay: false` skips the time for balancers to notice. */
+  /** Drains the server and closes the database. `delay: false` skips the delay in which load balancers notice the drain. */
   stop(options: { readonly delay: boolean }): Promise<void>
 }
 
-/** Composes a service of the configured adapters and starts it: the one call of this program and of an implementer's. */
+/** Composes a service from the configured adapters and starts it. */
 export async function startService<Me extends ObjectSchema>(options: ServiceOptions<Me>): Promise<Service> {
   const { configuration, log, accessLines, auditLines, pruningTimes = PRUNING_TIMES } = options
   const { database: kind = postgresDatabase, adapters = {}, version, samplingTimes: times } = options
-  // Where it is taken, nothing is made or started. Workers share an address that their primary has looked at.
+  // Check the addresses before anything is created or started. For workers, the primary has checked the shared address.
   if (!isWorker) {
     await freeAddress(configuration)
     await freeMetricsAddress(configuration)
@@ -73,9 +74,9 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
   const audit = createAuditLog(configuration, auditLines)
   const { clock = systemClock } = adapters
   const metrics = serviceMetrics()
-  const collectMetrics = isWorker ? metricsOfAll(metrics.collect) : metrics.collect
-  const surroundings = { configuration, log, clock, onInvalidationLag: metrics.invalidationLag }
-  const database = await kind.open('service', surroundings).catch((error: unknown) => {
+  const collectMetrics = isWorker ? collectFromAllWorkers(metrics.collect) : metrics.collect
+  const context = { configuration, log, clock, onInvalidationLag: metrics.invalidationLag }
+  const database = await kind.open('service', context).catch((error: unknown) => {
     audit.close()
     throw error
   })
@@ -110,7 +111,7 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
       tracing: openTelemetryTracing(options.version),
     })
     metrics.watch({ activeRequests: server.activeRequests })
-    // Of several workers the primary answers for all.
+    // With several workers, the primary serves the metrics of all.
     const listener = isWorker
       ? null
       : await startMetricsServer(collectMetrics, keys, log, configuration).catch(async (error: unknown) => {
@@ -153,8 +154,8 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
   }
 }
 
-/** What all workers together have measured, of whom this one is asked as well. */
-function metricsOfAll(own: CollectMetrics): CollectMetrics {
+/** Collects the metrics of all workers, this one included, through the primary. */
+function collectFromAllWorkers(own: CollectMetrics): CollectMetrics {
   const ask = respondToPrimary(own)
   return async () => (await ask('metrics')) as readonly MetricFamily[]
 }

@@ -2,8 +2,8 @@ import type { Configuration } from '../application/configuration.ts'
 import { DatabaseUnusable, type OpenDatabase } from '../application/ports/database.ts'
 
 /**
- * Returns the environment variables with which a worker opens the same database. Throws `DatabaseUnusable` where several
- * processes cannot serve from it.
+ * Returns the environment variables with which a worker opens the same database. Throws `DatabaseUnusable` when several
+ * processes cannot share it.
  */
 export function workerEnvironment(
   { workerEnv, invalidations }: OpenDatabase,
@@ -14,7 +14,7 @@ export function workerEnvironment(
   }
   if (invalidations === undefined && tokenCacheTtlMs > 0) {
     throw new DatabaseUnusable(
-      `WORKERS=${workers} needs TOKEN_CACHE_TTL=0s on this database, which tells no process of what another revokes.`,
+      `WORKERS=${workers} needs TOKEN_CACHE_TTL=0s on this database, which does not publish revocations to other processes.`,
     )
   }
   return workerEnv

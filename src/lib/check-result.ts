@@ -1,30 +1,30 @@
 /**
- * How something that was examined is: as it should be; worth a look; or such that the service does not start, or does
- * not do what it is configured to do.
+ * The state of a check. `warning`: an operator should look at it. `failure`: the service does not start, or does not work
+ * as configured.
  */
 export type CheckState = 'ok' | 'warning' | 'failure'
 
-/** What one check found out. No text of it has a secret. */
+/** The result of one check. Its texts contain no secrets. */
 export interface CheckResult {
-  /** Never renamed, such as `database.clock`. */
+  /** A stable name, such as `database.clock`. */
   readonly name: string
   readonly state: CheckState
-  /** A whole sentence. */
+  /** A complete sentence. */
   readonly message: string
-  /** What to do about it; null where nothing is to be done. */
+  /** What to do; null when nothing is needed. */
   readonly hint: string | null
-  /** What was measured, under names with their units that are never changed. */
+  /** Measured values, under stable names that include the unit. */
   readonly facts?: Facts
 }
 
 export type Facts = Readonly<Record<string, string | number | boolean | readonly string[]>>
 
-/** A finding that needs nothing to be done. */
+/** Returns a result of state `ok`, which needs no action. */
 export function checkPassed(name: string, message: string, facts?: Facts): CheckResult {
   return { name, state: 'ok', message, hint: null, ...(facts === undefined ? {} : { facts }) }
 }
 
-/** A finding that needs something to be done. */
+/** Returns a result that needs action, with a hint what to do. */
 export function checkFailed(
   name: string,
   state: 'warning' | 'failure',

@@ -17,11 +17,11 @@ export function createSemaphore(maxRunning: number): Semaphore {
       if (running < maxRunning) running++
       else await acquire(signal)
       try {
-        // It may have aborted just after the slot was handed over.
+        // The signal may have aborted just after this task got its slot.
         if (signal?.aborted) throw signal.reason
         return await task()
       } finally {
-        // A slot that is handed over stays taken.
+        // A waiting task takes over the slot, so the number of running tasks stays the same.
         const [first] = waiting
         if (first === undefined) running--
         else first()

@@ -1,4 +1,4 @@
-/** What an implementer's program is written with: the program, its routes, its database, and what handlers meet. */
+/** The API for an implementer's program: the program, its routes, its database, and the types of handlers. */
 
 export { readConfiguration } from '../adapters/config/read-configuration.ts'
 export { Conflict, type FailureReason, NotFound } from '../adapters/http/errors.ts'

@@ -1,4 +1,4 @@
-/** What an adapter of one's own is written against: the ports, and the part of the domain that they speak of. */
+/** The API for a custom adapter: the ports, and the domain types that they use. */
 
 export type { Prunable } from '../application/jobs/pruning.ts'
 export type { AccessLog, RespondedRequest } from '../application/ports/access-log.ts'

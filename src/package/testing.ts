@@ -1,6 +1,6 @@
 /**
- * What an implementer tests with, under node:test: a suite for each port, which holds an adapter to what the service
- * relies on, races included, and a service over memory that is called over HTTP.
+ * Test tools for implementers, for `node:test`: a contract test suite for each port, which includes races, and an in-memory
+ * service that is called over HTTP.
  */
 export { aCustomer, aDigest, aLoginToken, aPasswordHash } from '../testing/builders.ts'
 export type { Called, CallOptions } from '../testing/call.ts'

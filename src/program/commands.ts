@@ -9,38 +9,38 @@ import { createUseCases } from '../application/use-cases/use-cases.ts'
 import { type AdapterOverrides, createPorts } from '../composition/ports.ts'
 import { postgresDatabase } from '../composition/postgres-database.ts'
 
-/** An operator waits longer than a request may. */
-const COMMAND_WAIT_MS = 10_000
+/** Longer than for a request, because an operator waits. */
+const COMMAND_TIMEOUT_MS = 10_000
 
-/** A command's standard output is its answer: only the service logs there. */
+/** Standard output is for a command's result: only the service logs there. */
 const log = pinoLog({ level: 'silent' })
 
-/** What a command works on. */
+/** The options of a command. */
 export interface CommandOptions {
   readonly configuration: Configuration
   readonly database?: Database
   readonly adapters?: AdapterOverrides
 }
 
-/** Applies the pending migrations; answers their names. */
+/** Applies the pending migrations and returns their names. */
 export function applyMigrations(options: CommandOptions): Promise<readonly string[]> {
-  return backendOf(options).migrate(surroundingsOf(options))
+  return selectDatabase(options).migrate(createContext(options))
 }
 
-/** The names of the migrations that the database lacks. */
+/** Returns the names of the pending migrations. */
 export function listPendingMigrations(options: CommandOptions): Promise<readonly string[]> {
-  return backendOf(options).pendingMigrations(surroundingsOf(options))
+  return selectDatabase(options).pendingMigrations(createContext(options))
 }
 
-/** Opens the database for one command, and closes it whatever `use` does. */
+/** Opens the database for one command, and closes it when `use` ends. */
 export async function withStore<T>(options: CommandOptions, use: (store: Store) => Promise<T>): Promise<T> {
   const { configuration, adapters = {} } = options
-  // Its standard output is its answer: only a file is told.
+  // Standard output is for the command's result, so audit events go only to a file.
   const audit = openAuditLog({ path: configuration.auditLog, elsewhere: null })
-  const database = await backendOf(options).open('command', surroundingsOf(options))
+  const database = await selectDatabase(options).open('command', createContext(options))
   try {
     const ports = createPorts(database, { configuration, role: 'command', adapters, audit, log })
-    const deadline = () => createDeadline(COMMAND_WAIT_MS, systemClock)
+    const deadline = () => createDeadline(COMMAND_TIMEOUT_MS, systemClock)
     const { customers, importCustomers, tokens } = createUseCases(ports, configuration)
     return await use({
       customers,
@@ -60,10 +60,10 @@ export async function withStore<T>(options: CommandOptions, use: (store: Store) 
   }
 }
 
-function backendOf({ database = postgresDatabase }: CommandOptions): Database {
+function selectDatabase({ database = postgresDatabase }: CommandOptions): Database {
   return database
 }
 
-function surroundingsOf({ configuration, adapters }: CommandOptions): DatabaseContext {
+function createContext({ configuration, adapters }: CommandOptions): DatabaseContext {
   return { configuration, log, clock: adapters?.clock ?? systemClock }
 }

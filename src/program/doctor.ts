@@ -13,20 +13,20 @@ import type { AdapterOverrides } from '../composition/ports.ts'
 import { postgresDatabase } from '../composition/postgres-database.ts'
 import { type CheckResult, checkFailed, checkPassed } from '../lib/check-result.ts'
 
-/** The oldest that `package.json` allows. */
-const OLDEST_NODE = { major: 20, minor: 19 }
-/** A login that takes longer is felt, and few of them fill the queue. */
-const DEAR_MS = 1000
-/** Settings without which no database can be looked for. */
-const OF_DATABASE = /^(DATABASE_(DIRECT_)?URL(_FILE)?|DATA_DIR|\.env)$/
+/** The minimum version in `package.json`. */
+const MIN_NODE = { major: 20, minor: 19 }
+/** A slower login is noticeable, and a few of them fill the queue. */
+const SLOW_MS = 1000
+/** Settings that locate the database. */
+const DATABASE_SETTINGS = /^(DATABASE_(DIRECT_)?URL(_FILE)?|DATA_DIR|\.env)$/
 
-/** What is examined. */
+/** The replaced parts of the service, which are checked instead of the defaults. */
 export interface DoctorOptions {
   readonly database?: Database | undefined
   readonly adapters?: AdapterOverrides | undefined
 }
 
-/** Examines all that a service would start with. Throws for nothing that is wrong, and changes nothing. */
+/** Checks everything that a service needs to start. Problems are findings, not errors. Changes nothing. */
 export async function diagnose(options: DoctorOptions): Promise<Diagnosis> {
   const survey = surveyProcess()
   const { auditLog } = survey.configuration
@@ -47,20 +47,20 @@ function settingsFindings({ problems, warnings, settings }: ProcessSurvey): read
       checkFailed(`settings.${name}`, 'failure', problem, `Example: ${example}`),
     ),
     ...warnings.map((warning) =>
-      checkFailed('settings', 'warning', warning, 'The README has a table of settings.'),
+      checkFailed('settings', 'warning', warning, 'See the table of settings in the README.'),
     ),
   ]
   if (findings.length > 0) return findings
   const set = settings.filter(({ source }) => source !== 'default').length
-  return [checkPassed('settings', `${set} of ${settings.length} are set, and all of them are accepted.`)]
+  return [checkPassed('settings', `${set} of ${settings.length} settings are set, and all are valid.`)]
 }
 
-/** What there is to say of a version of Node. */
+/** Returns the finding about a version of Node. */
 export function nodeFinding(version: string): CheckResult {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const isOldEnough = major > OLDEST_NODE.major || (major === OLDEST_NODE.major && minor >= OLDEST_NODE.minor)
-  const needed = `${OLDEST_NODE.major}.${OLDEST_NODE.minor}`
-  if (isOldEnough) return checkPassed('node', `Node ${version}.`, { version })
+  const isSupported = major > MIN_NODE.major || (major === MIN_NODE.major && minor >= MIN_NODE.minor)
+  const needed = `${MIN_NODE.major}.${MIN_NODE.minor}`
+  if (isSupported) return checkPassed('node', `Node ${version}.`, { version })
   return checkFailed('node', 'failure', `Node ${version} is too old.`, `Install Node ${needed} or newer.`, {
     version,
   })
@@ -73,16 +73,16 @@ async function hashingFinding(
   const { bcryptCost: cost, workers } = configuration
   const threads = hashingThreads(configuration)
   const hashMs = await measureHashing(adapters?.passwords ?? bcryptPasswordHasher({ cost }))
-  const atOnce = Math.min(threads * workers, availableParallelism())
-  const perSecond = Math.round((10_000 * atOnce) / hashMs) / 10
+  const concurrency = Math.min(threads * workers, availableParallelism())
+  const perSecond = Math.round((10_000 * concurrency) / hashMs) / 10
   const facts = {
     cost,
     hash_ms: Math.round(hashMs * 10) / 10,
-    concurrency: atOnce,
+    concurrency,
     logins_per_second: perSecond,
   }
-  const message = `A password takes ${Math.round(hashMs)} ms here at BCRYPT_COST=${cost}; ${atOnce} at once carry ${perSecond} logins a second.`
-  if (hashMs <= DEAR_MS) return checkPassed('hashing', message, facts)
+  const message = `Hashing a password takes ${Math.round(hashMs)} ms here at BCRYPT_COST=${cost}; with ${concurrency} in parallel, that allows ${perSecond} logins a second.`
+  if (hashMs <= SLOW_MS) return checkPassed('hashing', message, facts)
   return checkFailed(
     'hashing',
     'warning',
@@ -96,14 +96,14 @@ async function databaseFindings(
   { configuration, problems }: ProcessSurvey,
   { database = postgresDatabase, adapters }: DoctorOptions,
 ): Promise<readonly CheckResult[]> {
-  const wrong = problems.map(({ name }) => name).filter((name) => OF_DATABASE.test(name))
-  if (wrong.length > 0)
+  const invalid = problems.map(({ name }) => name).filter((name) => DATABASE_SETTINGS.test(name))
+  if (invalid.length > 0)
     return [
       checkFailed(
         'database',
         'warning',
         'The database was not examined.',
-        `Set ${wrong.join(' and ')} right first.`,
+        `Correct ${invalid.join(' and ')} first.`,
       ),
     ]
   if (database.examine === undefined)
@@ -117,7 +117,7 @@ async function databaseFindings(
         'database',
         'failure',
         (error as Error).message.replaceAll('\n', ' '),
-        'Check its settings.',
+        'Check the database settings.',
       ),
     ]
   }

@@ -10,49 +10,49 @@ import type { AdapterOverrides } from '../composition/ports.ts'
 import type { RoutesOptions } from '../composition/route-table.ts'
 import { surviveClosedTerminals } from './terminals.ts'
 
-/** What a program is composed of; its settings come from the environment. */
+/** The parts of a program. Its settings come from the environment. */
 export interface Composition<Me extends ObjectSchema = ObjectSchema>
   extends Omit<RoutesOptions<Me>, 'configuration'> {
-  /** Where customers and tokens are stored; in PostgreSQL where it is not given. */
+  /** The database of customers and tokens. Default: PostgreSQL. */
   readonly database?: Database
   readonly adapters?: AdapterOverrides
 }
 
 /**
- * Runs the command that `argv`, the words behind the program's name, asks for, without any the service; the process ends
- * with its exit code. One call for this program and for an implementer's: every command knows its routes and its database.
+ * Runs the command in `argv`, the arguments after the program's name; without a command, runs the service. Sets the exit code
+ * of the process. Every command uses the routes and the database of the composition.
  */
 export async function runProgram<Me extends ObjectSchema>(
   composition: Composition<Me>,
   argv: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
   surviveClosedTerminals()
-  // Each loads what it needs when it runs: `--help` and a refused setting wait for no database driver.
+  // Each command loads its modules when it runs, so that `--help` and an invalid setting do not wait for a database driver.
   const operations: Operations = {
     version: composition.version,
     async serve() {
-      const configuration = configured()
+      const configuration = loadConfiguration()
       const { serve } = await import('./serve.ts')
       await serve({ ...composition, configuration })
     },
     async migrate() {
-      const configuration = configured()
+      const configuration = loadConfiguration()
       return (await import('./commands.ts')).applyMigrations({ ...composition, configuration })
     },
     async pendingMigrations() {
-      const configuration = configured()
+      const configuration = loadConfiguration()
       return (await import('./commands.ts')).listPendingMigrations({ ...composition, configuration })
     },
     async withStore(use) {
-      const configuration = configured()
+      const configuration = loadConfiguration()
       return (await import('./commands.ts')).withStore({ ...composition, configuration }, use)
     },
     async routes() {
-      const configuration = configured()
+      const configuration = loadConfiguration()
       return (await import('../composition/route-table.ts')).readRoutes({ ...composition, configuration })
     },
     async openApi() {
-      const configuration = configured()
+      const configuration = loadConfiguration()
       return (await import('../composition/route-table.ts')).readDocument({ ...composition, configuration })
     },
     async diagnose() {
@@ -61,13 +61,13 @@ export async function runProgram<Me extends ObjectSchema>(
     newServiceToken: newServiceSecret,
   }
   process.exitCode = await runCli(argv, operations)
-  // The channel to the primary would keep a worker alive that could not start, or is done.
+  // The channel to the primary would keep a worker alive that has failed to start or has finished.
   leaveWorkers()
 }
 
-function configured(): Configuration {
+function loadConfiguration(): Configuration {
   const { configuration, warnings } = readProcessConfiguration()
-  // The primary has said it already.
+  // The primary has already printed the warnings.
   for (const warning of isWorker ? [] : warnings) process.stderr.write(`latchkey: ${warning}\n`)
   return configuration
 }

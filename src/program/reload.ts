@@ -4,16 +4,16 @@ import type { Log } from '../application/ports/log.ts'
 import type { ReloadableSettings } from '../composition/service.ts'
 
 /**
- * Reads the settings of this process anew and applies those that can change while it serves. What is acknowledged in
- * the log is obeyed by every process of the service. Where anything is wrong, everything stays as it was, and one line
- * tells what. Never throws.
+ * Reloads the settings of this process and applies those that can change at runtime. When the log confirms the reload, every
+ * process of the service has applied them. When a setting is invalid, nothing changes, and one log line names the problem.
+ * Never throws.
  */
 export async function reloadConfiguration(
   audit: AuditLog,
   log: Log,
   apply: (settings: ReloadableSettings) => Promise<void>,
 ): Promise<void> {
-  const settings = reloadable(log)
+  const settings = readReloadableSettings(log)
   if (settings === null) return
   const { serviceTokens, logLevel } = settings
   await apply(settings)
@@ -24,11 +24,13 @@ export async function reloadConfiguration(
       detail: `LOG_LEVEL ${logLevel}, service tokens: ${names.join(', ') || 'none'}.`,
     })
   } catch {
-    log.error('settings.reloaded', { detail: 'They are obeyed, but the audit log cannot be written.' })
+    log.error('settings.reloaded', {
+      detail: 'The settings are applied, but the audit log cannot be written.',
+    })
   }
 }
 
-function reloadable(log: Log): ReloadableSettings | null {
+function readReloadableSettings(log: Log): ReloadableSettings | null {
   try {
     const { serviceTokens, logLevel } = readProcessConfiguration().configuration
     return { serviceTokens, logLevel }

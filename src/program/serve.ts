@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { ownCommand } from '../adapters/cli/own-command.ts'
 import { firstWelcome, laterWelcome } from '../adapters/cli/welcome.ts'
 import { workerThreadPool } from '../adapters/config/hashing-threads.ts'
-import { freeAddress } from '../adapters/http/server/server.ts'
+import { freeAddress } from '../adapters/http/server/listen.ts'
 import { isWorker, workerOrders } from '../adapters/node-cluster/worker.ts'
 import { startWorkers } from '../adapters/node-cluster/workers.ts'
 import { type LeveledLog, pinoLog } from '../adapters/pino/log.ts'
@@ -27,17 +27,17 @@ import { reloadConfiguration } from './reload.ts'
 import { type EndingSignal, endingSignal, listenToSignals } from './signals.ts'
 
 const DEMO_EMAIL = 'demo@example.com'
-const APART =
-  'Each worker counts failed logins for itself: together they let more through than the limits say.'
+const SEPARATE_COUNTS =
+  'Each worker counts failed logins separately, so together they allow more failures than the limits.'
 
-/** What a worker may take beside its drain. */
+/** The time that a worker may need in addition to its drain. */
 const LEEWAY_MS = 5000
 
 type ServeOptions = Omit<ServiceOptions, 'log'> & { readonly log: LeveledLog }
 
 /**
- * Runs a service until a signal ends it: SIGTERM with the drain's delay, SIGINT without. SIGHUP lets it read its service
- * tokens and its log level anew.
+ * Runs a service until a signal stops it: SIGTERM with the drain delay, SIGINT without. SIGHUP reloads the service tokens
+ * and the log level.
  */
 export async function serve(composition: Omit<ServiceOptions, 'log'>): Promise<void> {
   const log = pinoLog({ level: composition.configuration.logLevel })
@@ -51,7 +51,7 @@ async function serveAlone(options: ServeOptions): Promise<void> {
   const signals = listenToSignals(log)
   const service = await startService(options)
   signals.reloadBy(() =>
-    reloadConfiguration(service.audit, log, async (settings) => takeOver(service, log, settings)),
+    reloadConfiguration(service.audit, log, async (settings) => applySettings(service, log, settings)),
   )
   log.info('service.started', { address: service.url })
   process.stderr.write(await welcome(service.url, service.database, service.useCases, configuration))
@@ -62,24 +62,24 @@ async function serveAlone(options: ServeOptions): Promise<void> {
   log.info('service.stopped')
 }
 
-/** The primary: it owns the database and its schema; its workers serve, each an instance like any other. */
+/** Runs the primary, which owns the database and its schema. Each worker serves as a separate instance. */
 async function serveByWorkers(options: ServeOptions): Promise<void> {
   const { configuration, log, database: kind = postgresDatabase, adapters = {} } = options
   const signals = listenToSignals(log)
   const address = await freeAddress(configuration)
   const url = configuration.publicUrl ?? address
   await freeMetricsAddress(configuration)
-  // Opened before the workers are, which would each tell that it cannot be.
+  // Open the audit log before the workers start, so that a failure is reported once, not by each worker.
   const audit = createAuditLog(configuration)
   const database = await kind.open('primary', { configuration, log, clock: adapters.clock ?? systemClock })
   let kill = () => {}
   try {
     const shared = workerEnvironment(database, configuration)
-    if (database.throttle === undefined) log.warn('workers.apart', { detail: APART })
+    if (database.throttle === undefined) log.warn('workers.apart', { detail: SEPARATE_COUNTS })
     const workers = await startWorkers({
       count: configuration.workers,
       env: {
-        // One address for all of them, also where any free port would do.
+        // All workers need the same port, also when `PORT=0` selects a free one.
         PORT: new URL(address).port || '80',
         MIGRATE: 'off',
         ...workerThreadPool(configuration),
@@ -87,8 +87,8 @@ async function serveByWorkers(options: ServeOptions): Promise<void> {
       },
       abandoned: signals.end,
       onEvent: ({ kind, detail }) => log[kind === 'ended' ? 'warn' : 'info'](`worker.${kind}`, { detail }),
-      // The one question that there is.
-      together: workerMetrics() as (answers: ReadonlyMap<number, unknown>) => Promise<unknown>,
+      // The primary asks workers for metrics only.
+      together: workerMetrics() as (responses: ReadonlyMap<number, unknown>) => Promise<unknown>,
     })
     if (workers === null) {
       log.info('service.stopped', { signal: await signals.end, detail: 'It had not started.' })
@@ -120,7 +120,7 @@ async function serveByWorkers(options: ServeOptions): Promise<void> {
     await stop(name)
     log.info('service.stopped')
   } finally {
-    // Where something failed since they serve, they must not go on without their database.
+    // After a failure, running workers must not continue without their database.
     kill()
     await database.close()
     audit.close()
@@ -130,12 +130,12 @@ async function serveByWorkers(options: ServeOptions): Promise<void> {
 async function serveAsWorker(options: ServeOptions): Promise<void> {
   const orders = workerOrders()
   const service = await startService(options)
-  // The primary sends nothing else.
-  orders.apply((settings) => takeOver(service, options.log, settings as ReloadableSettings))
+  // The primary sends only these settings.
+  orders.apply((settings) => applySettings(service, options.log, settings as ReloadableSettings))
   await service.stop({ delay: (await orders.end) === 'SIGTERM' })
 }
 
-function takeOver(service: Service, log: LeveledLog, settings: ReloadableSettings): void {
+function applySettings(service: Service, log: LeveledLog, settings: ReloadableSettings): void {
   service.reload(settings)
   log.setLevel(settings.logLevel)
 }
@@ -154,7 +154,7 @@ async function welcome(
     await customers.add({ email: demo.email, name: 'Demo', password: demo }, deadline())
     return noted + firstWelcome({ url, dataDir, demo, command })
   } catch {
-    // The service serves: that a machine is too slow for a courtesy must not end it.
+    // The service is running: a slow machine that cannot create the demo customer in time must not stop it.
     return noted + laterWelcome({ url, dataDir, command })
   }
 }

@@ -2,26 +2,26 @@ import { createSignalCounter } from '../adapters/cli/signal-counter.ts'
 import type { Log } from '../application/ports/log.ts'
 import { isClosedTerminal, terminals } from './terminals.ts'
 
-/** A signal that ends a service; SIGHUP if the terminal that it was started from was closed. */
+/** A signal that stops a service; SIGHUP only when the terminal that started it was closed. */
 export type EndingSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 
-/** What the signals of a service ask for. */
+/** The signals of a service. */
 export interface Signals {
-  /** Resolves with the first signal that ends it. */
+  /** Resolves with the first signal that stops the service. */
   readonly end: Promise<EndingSignal>
   /** Call once the service has started: each SIGHUP, earlier ones included, reloads the settings, one after the other. */
   reloadBy(reload: () => Promise<void>): void
-  /** Runs just before a second signal ends the process at once. */
+  /** Registers a callback that runs just before a second signal ends the process immediately. */
   beforeSecond(kill: () => void): void
 }
 
-/** How long a start may continue after a signal. */
+/** How long startup may continue after a signal. */
 const START_MS = 10_000
 
 /**
- * Listens from now on. The first SIGTERM or SIGINT asks for the end; a second one ends the process at once, unless it only
- * repeats the first (see `createSignalCounter`). SIGHUP reloads the settings, or asks for the end if the terminal was
- * closed; it is ignored after a signal that asked for the end.
+ * Starts to listen. The first SIGTERM or SIGINT stops the service; a second one ends the process immediately, unless it only
+ * repeats the first (see `createSignalCounter`). SIGHUP reloads the settings, or stops the service if the terminal was
+ * closed; it is ignored while the service stops.
  */
 export function listenToSignals(log: Log): Signals {
   const startedFrom = terminals()
@@ -39,7 +39,7 @@ export function listenToSignals(log: Log): Signals {
       if (counted === 'second') endAtOnce(name)
       if (counted !== 'first') return
       isEnding = true
-      // A start may wait for what never comes; one that continues is stopped in order when it is done.
+      // Startup may wait forever. If it completes in time, the service stops in order.
       if (!isStarted) setTimeout(() => isStarted || endAtOnce(name), START_MS).unref()
       resolve(name)
     }
@@ -72,7 +72,7 @@ export function listenToSignals(log: Log): Signals {
   }
 }
 
-/** The signal that ends a service; where its database is lost for good before that, cleans up and rejects. */
+/** Waits for the signal that stops a service. If the database is lost before that, cleans up and rejects. */
 export async function endingSignal(
   { end }: Pick<Signals, 'end'>,
   { lost }: { readonly lost?: Promise<never> },

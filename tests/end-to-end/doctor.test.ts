@@ -169,7 +169,7 @@ describe('doctor', { skip: postgresAlone }, () => {
     assert.equal(states['files.AUDIT_LOG'], 'failure')
     // It has a secret, and everybody can read it.
     assert.equal(states['files..env'], 'warning')
-    assert.equal(found('database')?.hint, 'Set DATABASE_URL right first.')
+    assert.equal(found('database')?.hint, 'Correct DATABASE_URL first.')
   })
 
   test('makes no embedded PostgreSQL, and leaves the one of a running service alone', async (t) => {

@@ -98,7 +98,7 @@ await runProgram({ version: '1.0.0', routes: ({ customers }) => [${declarations}
     assert.equal(code, 0)
     assert.equal(
       stderr,
-      'latchkey: GET /api/b, answer: JSON Schema has no "bigint"; anything is documented.\n',
+      'latchkey: GET /api/b, response: JSON Schema cannot express "bigint"; the document allows any value.\n',
     )
     const [schema] = Object.values<{ schema: unknown }>(
       JSON.parse(stdout).paths['/api/b'].get.responses[200].content,

@@ -1,4 +1,4 @@
-import { freeAddress } from '../../src/adapters/http/server/server.ts'
+import { freeAddress } from '../../src/adapters/http/server/listen.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { type Ended, type RunningProcess, startLatchkey, UNTHROTTLED } from '../support/running-process.ts'
 import { withApp } from './app.ts'

@@ -14,10 +14,10 @@ type HttpReason =
   | 'headers_too_large'
   | 'internal'
 
-/** Every word by which a failure may be told from others. */
+/** The reason of a failure: a stable identifier. */
 export type FailureReason = Reason | HttpReason
 
-/** The status of each reason (RFC 9110, section 15); a reason without one does not compile. */
+/** The status of each reason (RFC 9110, section 15). A reason without a status does not compile. */
 export const STATUS_BY_REASON: Readonly<Record<FailureReason, number>> = {
   invalid_request: 400,
   invalid_json: 400,
@@ -47,14 +47,14 @@ export function hasStatus({ reason }: LatchkeyError): boolean {
   return Object.hasOwn(STATUS_BY_REASON, reason)
 }
 
-/** A failure of the exchange itself, before or beside the use cases. */
+/** A failure of the HTTP exchange, outside the use cases. */
 export abstract class HttpError extends LatchkeyError {
   abstract override readonly reason: HttpReason
-  /** Whether nothing more can be trusted, or is wanted, from this connection. */
+  /** Whether the connection closes after the response, because its later bytes cannot be trusted or are unwanted. */
   readonly closes: boolean = false
 }
 
-/** The request must be refused as RFC 9112 says: framing, Host, version, method token, header or target. */
+/** RFC 9112 requires a refusal: invalid framing, Host, version, method token, header or target. */
 export class InvalidRequest extends HttpError {
   readonly reason = 'invalid_request'
   override readonly closes: boolean
@@ -64,7 +64,7 @@ export class InvalidRequest extends HttpError {
   }
 }
 
-/** The body is not JSON in UTF-8, or there is none where one is needed. */
+/** The body is not JSON in UTF-8, or a required body is missing. */
 export class InvalidJson extends HttpError {
   readonly reason = 'invalid_json'
   constructor() {
@@ -72,23 +72,23 @@ export class InvalidJson extends HttpError {
   }
 }
 
-/** A page of another origin asks, or none, for what only the service's own page may do. */
+/** The request is only allowed from the service's own page, and does not come from it. */
 export class SameOriginRequired extends HttpError {
   readonly reason = 'same_origin_required'
   constructor() {
-    super('Only a page of this service may ask for this.')
+    super('Only a page of this service may send this request.')
   }
 }
 
-/** No route has this path; or, from a handler, there is nothing of this name. */
+/** No route has this path, or a handler did not find the resource. */
 export class NotFound extends HttpError {
   readonly reason = 'not_found'
-  constructor(sentence = 'There is nothing at this path.') {
+  constructor(sentence = 'Nothing was found at this path.') {
     super(sentence)
   }
 }
 
-/** A route has this path and none has the method. */
+/** A route has this path, but not this method. */
 export class MethodNotAllowed extends HttpError {
   readonly reason = 'method_not_allowed'
   readonly allow: string
@@ -98,7 +98,7 @@ export class MethodNotAllowed extends HttpError {
   }
 }
 
-/** Headers or body came too slowly. */
+/** Headers or body arrived too slowly. */
 export class RequestTimeout extends HttpError {
   readonly reason = 'request_timeout'
   override readonly closes = true
@@ -107,15 +107,15 @@ export class RequestTimeout extends HttpError {
   }
 }
 
-/** From a handler: what is asked for does not go with what is there (RFC 9110, section 15.5.10). */
+/** From a handler: the request conflicts with the current state (RFC 9110, section 15.5.10). */
 export class Conflict extends HttpError {
   readonly reason = 'conflict'
-  constructor(sentence = 'This does not go with what is there already.') {
+  constructor(sentence = 'The request conflicts with the current state.') {
     super(sentence)
   }
 }
 
-/** The body is larger than the route takes. */
+/** The body is larger than the route accepts. */
 export class PayloadTooLarge extends HttpError {
   readonly reason = 'payload_too_large'
   override readonly closes = true
@@ -124,7 +124,7 @@ export class PayloadTooLarge extends HttpError {
   }
 }
 
-/** A body where one is needed that is not `application/json` in UTF-8, or has a content coding. */
+/** A required body is not `application/json` in UTF-8, or has a content coding. */
 export class UnsupportedMediaType extends HttpError {
   readonly reason = 'unsupported_media_type'
   readonly refused: 'media_type' | 'coding'
@@ -146,7 +146,7 @@ export class ExpectationFailed extends HttpError {
   }
 }
 
-/** More header bytes or lines than are read: none is ever dropped in silence. */
+/** Too many header bytes or lines. Headers are never dropped silently. */
 export class HeadersTooLarge extends HttpError {
   readonly reason = 'headers_too_large'
   override readonly closes = true
@@ -155,7 +155,7 @@ export class HeadersTooLarge extends HttpError {
   }
 }
 
-/** A bug. The caller learns nothing but the request id, under which it is logged. */
+/** A bug. The client gets only the request id, with which the error is logged. */
 export class Internal extends HttpError {
   readonly reason = 'internal'
   constructor(cause: unknown) {
@@ -163,7 +163,7 @@ export class Internal extends HttpError {
   }
 }
 
-/** Why a request that its route gives a deadline was refused with 503. */
+/** The cause of a 503 after the deadline of a route. */
 export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed'
   /** The message is written for operators and is shown as it is. */
@@ -173,10 +173,10 @@ export class DeadlinePassed extends Error {
   }
 }
 
-/** What was looked at, and what was found. */
+/** The result of each readiness check, by name. */
 export type Checks = Readonly<Record<string, string>>
 
-/** Requests would not be served; `checks` is null for those who may not know why. */
+/** The service is not ready. `checks` is null for clients that may not see them. */
 export class NotReady extends Unavailable {
   readonly checks: Checks | null
   constructor(checks: Checks | null) {

@@ -4,14 +4,14 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { clientAddress } from '../../../src/adapters/http/request/client-address.ts'
 
-const of = (remoteAddress: string | undefined, forwarded?: string, trustedProxies = 0) =>
+const addressFrom = (remoteAddress: string | undefined, forwarded?: string, trustedProxies = 0) =>
   clientAddress(
     { socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } },
     trustedProxies,
   )
 
-describe('The address of a request', () => {
-  it("is the socket's: of IPv4 all of it, of IPv6 the first 64 bits", () => {
+describe('The client address of a request', () => {
+  it("is the socket's IPv4 address, or the first 64 bits of its IPv6 address", () => {
     for (const [remote, expected] of [
       ['192.0.2.1', '192.0.2.1'],
       ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -29,11 +29,11 @@ describe('The address of a request', () => {
       ['fe80::1%eth0', 'fe80:0:0:0::/64'],
       [undefined, ''],
     ] as const) {
-      assert.equal(of(remote), expected, String(remote))
+      assert.equal(addressFrom(remote), expected, String(remote))
     }
   })
 
-  it('is one for all of a network of 64 bits, and another for the next, however they are written', () => {
+  it('is the same for all addresses of a /64 network in any notation, and differs for another network', () => {
     const group = fc.integer({ min: 0, max: 0xffff })
     fc.assert(
       fc.property(
@@ -45,27 +45,27 @@ describe('The address of a request', () => {
           assert.ok(isIPv6(canonical))
           if (a.slice(0, 4).every((g) => g === 0)) return
           const expected = `${text(a.slice(0, 4))}::/64`
-          assert.equal(of(text(a)), expected)
-          assert.equal(of(canonical), expected)
-          assert.equal(of(text([...a.slice(0, 4), ...b.slice(0, 4)])), expected)
-          assert.notEqual(of(text([...a.slice(0, 3), (a[3] ?? 0) ^ 1, ...b.slice(0, 4)])), expected)
+          assert.equal(addressFrom(text(a)), expected)
+          assert.equal(addressFrom(canonical), expected)
+          assert.equal(addressFrom(text([...a.slice(0, 4), ...b.slice(0, 4)])), expected)
+          assert.notEqual(addressFrom(text([...a.slice(0, 3), (a[3] ?? 0) ^ 1, ...b.slice(0, 4)])), expected)
         },
       ),
     )
   })
 
-  it('believes no header where no proxy is trusted', () => {
-    assert.equal(of('192.0.2.1', '203.0.113.9'), '192.0.2.1')
+  it('ignores the header when no proxy is trusted', () => {
+    assert.equal(addressFrom('192.0.2.1', '203.0.113.9'), '192.0.2.1')
   })
 
-  it('is the entry that the outermost trusted proxy has added, counted from the right', () => {
+  it('is the entry that the outermost trusted proxy added, counted from the right', () => {
     const forwarded = '203.0.113.1, 203.0.113.2,203.0.113.3'
-    assert.equal(of('192.0.2.1', forwarded, 1), '203.0.113.3')
-    assert.equal(of('192.0.2.1', forwarded, 2), '203.0.113.2')
-    assert.equal(of('192.0.2.1', forwarded, 3), '203.0.113.1')
+    assert.equal(addressFrom('192.0.2.1', forwarded, 1), '203.0.113.3')
+    assert.equal(addressFrom('192.0.2.1', forwarded, 2), '203.0.113.2')
+    assert.equal(addressFrom('192.0.2.1', forwarded, 3), '203.0.113.1')
   })
 
-  it('takes entries with ports and brackets, of both families', () => {
+  it('accepts IPv4 and IPv6 entries with ports and brackets', () => {
     for (const [entry, expected] of [
       ['203.0.113.9:4711', '203.0.113.9'],
       ['[2001:db8::1]:4711', '2001:db8:0:0::/64'],
@@ -75,11 +75,11 @@ describe('The address of a request', () => {
       ['[::ffff:203.0.113.9]:1', '203.0.113.9'],
       ['\t203.0.113.9 ', '203.0.113.9'],
     ] as const) {
-      assert.equal(of('192.0.2.1', `forged, ${entry}`, 1), expected, entry)
+      assert.equal(addressFrom('192.0.2.1', `forged, ${entry}`, 1), expected, entry)
     }
   })
 
-  it('stops at an entry that is missing or no address: what was believed before it counts', () => {
+  it('is the last trusted address before a missing or invalid entry', () => {
     for (const forwarded of [
       '',
       ',',
@@ -90,18 +90,18 @@ describe('The address of a request', () => {
       '1.2.3.4:x',
       '[1::2',
     ]) {
-      assert.equal(of('192.0.2.1', forwarded, 1), '192.0.2.1', forwarded)
+      assert.equal(addressFrom('192.0.2.1', forwarded, 1), '192.0.2.1', forwarded)
     }
-    assert.equal(of('192.0.2.1', undefined, 2), '192.0.2.1')
-    assert.equal(of('192.0.2.1', '203.0.113.9', 3), '203.0.113.9')
-    assert.equal(of('192.0.2.1', '203.0.113.1, unknown, 203.0.113.3', 3), '203.0.113.3')
-    assert.equal(of('192.0.2.1', ',203.0.113.3', 2), '203.0.113.3')
+    assert.equal(addressFrom('192.0.2.1', undefined, 2), '192.0.2.1')
+    assert.equal(addressFrom('192.0.2.1', '203.0.113.9', 3), '203.0.113.9')
+    assert.equal(addressFrom('192.0.2.1', '203.0.113.1, unknown, 203.0.113.3', 3), '203.0.113.3')
+    assert.equal(addressFrom('192.0.2.1', ',203.0.113.3', 2), '203.0.113.3')
   })
 
-  it('is an address or nothing, whatever is sent', () => {
+  it('is always a valid address, for any header', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 0, max: 100 }), (forwarded, hops) => {
-        assert.match(of('192.0.2.1', forwarded, hops), /^[\d.]+$|^[\da-f:]+::\/64$/)
+        assert.match(addressFrom('192.0.2.1', forwarded, hops), /^[\d.]+$|^[\da-f:]+::\/64$/)
       }),
     )
   })

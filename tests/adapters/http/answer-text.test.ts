@@ -5,8 +5,8 @@ import { cachedBodies, JsonBody } from '../../../src/adapters/http/response/json
 import type { OwnedToken } from '../../../src/domain/login-token.ts'
 import { aCustomer, aLoginToken } from '../../../src/testing/builders.ts'
 
-describe('the text of an answer', () => {
-  test('begins with success, and knows its length in bytes', () => {
+describe('a JSON body', () => {
+  test('begins with success, and has its length in bytes', () => {
     const { text, bytes } = new JsonBody({ name: 'Zoë 😀' })
     assert.equal(text, '{"success":true,"name":"Zoë 😀"}')
     assert.equal(bytes, Buffer.from(text).length)
@@ -14,11 +14,11 @@ describe('the text of an answer', () => {
     assert.equal(new JsonBody(undefined).text, '{"success":true}')
   })
 
-  test('is made once for a token and its customer, and again when either is another', () => {
-    let made = 0
+  test('is created once for a token and its customer, and again when either changes', () => {
+    let created = 0
     const returns = v.object({ token: v.string(), name: v.nullable(v.string()) })
     const handle = cachedBodies(returns, ({ token, customer }: OwnedToken) => {
-      made += 1
+      created += 1
       return { token: token.id, name: customer.name, undeclared: 'stays here' }
     })
     const caller = {
@@ -26,13 +26,13 @@ describe('the text of an answer', () => {
       customer: aCustomer({ id: 'c1', name: 'Ada' }),
     }
     assert.equal(handle(caller), handle({ ...caller }))
-    assert.equal(made, 1)
+    assert.equal(created, 1)
     assert.equal(handle(caller).text.includes('undeclared'), false)
 
     const renamed = handle({ ...caller, customer: { ...caller.customer, name: 'Ada Lovelace' } })
     assert.match(renamed.text, /"name":"Ada Lovelace"/)
     const other = handle({ ...caller, token: { ...caller.token, id: 'another' } })
     assert.match(other.text, /"token":"another"/)
-    assert.equal(made, 3)
+    assert.equal(created, 3)
   })
 })

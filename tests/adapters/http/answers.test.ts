@@ -7,7 +7,7 @@ import * as v from 'valibot'
 import { MethodNotAllowed, NotFound } from '../../../src/adapters/http/errors.ts'
 import { streamed } from '../../../src/adapters/http/response/streamed-list.ts'
 import { route } from '../../../src/adapters/http/routing/route.ts'
-import { ClientGone } from '../../../src/adapters/http/server/exchange.ts'
+import { ClientGone } from '../../../src/adapters/http/server/client-gone.ts'
 import {
   InsufficientScope,
   LatchkeyError,
@@ -43,8 +43,8 @@ async function* lines(count: number, failsAt = Infinity) {
   }
 }
 
-/** Waits for as long as anybody wants the answer. */
-function untilCalledOff(signal: AbortSignal): Promise<never> {
+/** Waits until the request is cancelled. */
+function untilCancelled(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => {
       seen.push((signal.reason as Error).name)
@@ -60,28 +60,28 @@ async function* slowly() {
   }
 }
 
-/** Begins, and then waits for what never comes, whoever wants it. */
+/** Yields one item, then waits forever. */
 async function* stuck() {
   yield LINE
   await new Promise(() => {})
 }
 
-/** A promise of a library's, whose work begins when somebody waits for it. */
+/** A thenable of a library, whose work begins on the first `then`. */
 const inserted = { begun: 0 }
 const query = {
-  // biome-ignore lint/suspicious/noThenProperty: what such libraries answer
-  then(resolve: (answer: object) => void) {
+  // biome-ignore lint/suspicious/noThenProperty: what such libraries return
+  then(resolve: (result: object) => void) {
     inserted.begun++
     setTimeout(resolve, 1, { id: 7 })
   },
 } as Promise<{ id: number }>
 
-/** A reason that no table knows. */
+/** An error whose reason is not in the status table. */
 class OutOfStock extends LatchkeyError {
   readonly reason = 'out_of_stock'
 }
 
-describe('What a handler answers', () => {
+describe("A handler's response", () => {
   let app: RunningApp
   before(async () => {
     app = await startApp({
@@ -89,7 +89,7 @@ describe('What a handler answers', () => {
         route('GET /declared', {
           auth: 'none',
           returns,
-          handle: () => ({ lines: [LINE], total: 1, owner: 'nobody else' }) as never,
+          handle: () => ({ lines: [LINE], total: 1, owner: 'undeclared' }) as never,
         }),
         route('GET /unfit', { auth: 'none', returns, handle: () => ({ lines: [{ sku: 1 }] }) as never }),
         route('GET /list', {
@@ -169,12 +169,12 @@ describe('What a handler answers', () => {
           },
         }),
         route('GET /no-list', { auth: 'none', returns, handle: () => streamed('total', [1]) as never }),
-        route('GET /late', { auth: 'none', deadlineMs: 50, handle: ({ signal }) => untilCalledOff(signal) }),
-        route('GET /patient', {
+        route('GET /late', { auth: 'none', deadlineMs: 50, handle: ({ signal }) => untilCancelled(signal) }),
+        route('GET /waiting', {
           auth: 'none',
           handle({ signal }) {
             waits.resolve()
-            return untilCalledOff(signal)
+            return untilCancelled(signal)
           },
         }),
         route('GET /refusals/:name', {
@@ -193,18 +193,18 @@ describe('What a handler answers', () => {
   })
   after(() => app.close())
 
-  it('leaves without the fields that its route does not declare', async () => {
+  it('is sent without the fields that its route does not declare', async () => {
     const { body } = await app.call('/api/declared', { method: 'GET' })
     assert.deepEqual(body, { success: true, lines: [{ sku: 'A-1' }], total: 1 })
   })
 
-  it('is a bug, and says nothing, where it does not fit what the route declares', async () => {
+  it('is replaced by 500 without details when it does not fit the response schema', async () => {
     const { status, body } = await app.call('/api/unfit', { method: 'GET' })
     assert.deepEqual([status, body.reason], [500, 'internal'])
     assert.equal((await app.call('/api/no-list', { method: 'GET' })).status, 500)
   })
 
-  it('is a list of any length, sent while it is read, item by item as it is declared', async () => {
+  it('can be a list of any length, streamed while it is read, without undeclared fields', async () => {
     for (const count of [0, 1, 50_000]) {
       const { status, headers, body } = await app.call(`/api/list?count=${count}`, { method: 'GET' })
       assert.equal(status, 200)
@@ -216,7 +216,7 @@ describe('What a handler answers', () => {
     }
   })
 
-  it('is no list for HEAD, whose items are let go', async () => {
+  it('has no body for HEAD, and closes the iterator of a list', async () => {
     closed = deferred()
     const { status } = await app.call('/api/list?count=1000000', { method: 'HEAD' })
     assert.equal(status, 200)
@@ -224,42 +224,42 @@ describe('What a handler answers', () => {
     assert.ok(produced < 10)
   })
 
-  it('is a failure like any other where a list fails before its first item', async () => {
+  it('is a failure like any other when a list fails before its first item', async () => {
     const { status, body } = await app.call('/api/list?count=5&fails=0', { method: 'GET' })
     assert.deepEqual([status, body.reason], [500, 'internal'])
   })
 
-  it('breaks off where a list fails later: half of one must not look like a whole one', async () => {
+  it('is aborted when a list fails later, so that a partial list does not look complete', async () => {
     await assert.rejects(app.call('/api/list?count=50000&fails=40000', { method: 'GET' }))
     assert.equal((await app.call('/api/list?count=1', { method: 'GET' })).status, 200)
   })
 
-  it('waits for a client that reads slowly, and ends when it goes away', async () => {
+  it('waits for a client that reads slowly, and stops when the client disconnects', async () => {
     closed = deferred()
     const { port } = app
     const asking = request({ port, path: '/api/list?count=100000000' }).end()
     const [response] = (await once(asking, 'response')) as [NodeJS.ReadableStream & { destroy(): void }]
-    // The kernel takes some megabytes before the server has to wait.
+    // The kernel buffers some megabytes before the server has to wait.
     for (let before = -1; before !== produced; ) {
       before = produced
       await sleep(300)
     }
-    assert.ok(produced < 10_000_000, 'nobody reads, and all was produced')
+    assert.ok(produced < 10_000_000, 'the client does not read, but the whole list was produced')
     response.destroy()
     assert.equal(await closed.promise, 'closed')
   })
 
-  it('comes too late past the deadline of its route: 503, and the signal aborts', async () => {
+  it('is 503 after the deadline of its route, and the signal aborts', async () => {
     seen.length = 0
     const { status, headers } = await app.call('/api/late', { method: 'GET' })
     assert.deepEqual([status, headers.get('retry-after')], [503, '1'])
     assert.deepEqual(seen, ['Unavailable'])
   })
 
-  it('is not wanted any more when the client went away: the signal aborts, and no line tells of it', async () => {
+  it('is cancelled when the client disconnects: the signal aborts, and nothing is logged', async () => {
     seen.length = 0
     const linesBefore = app.logLines.length
-    const asking = request({ port: app.port, path: '/api/patient' }).end()
+    const asking = request({ port: app.port, path: '/api/waiting' }).end()
     asking.on('error', () => {})
     await waits.promise
     asking.destroy()
@@ -268,21 +268,21 @@ describe('What a handler answers', () => {
     assert.deepEqual(app.logLines.slice(linesBefore), [])
   })
 
-  it('is not called off once it is sent', async () => {
+  it('does not abort the signal after it is sent', async () => {
     seen.length = 0
     for (let round = 0; round < 3; round++) await app.call('/api/followed', { method: 'GET' })
     assert.deepEqual(seen, [])
   })
 
-  it('breaks off past the deadline of its route where a list is still being read', async () => {
+  it('is aborted after the deadline of its route when a list is still being read', async () => {
     await assert.rejects(app.call('/api/list/slow', { method: 'GET' }))
   })
 
-  it('breaks off there too where the list has come to a standstill', async () => {
+  it('is aborted after the deadline of its route when a list is stuck', async () => {
     await assert.rejects(app.call('/api/list/stuck', { method: 'GET' }))
   })
 
-  it('is streamed as it is declared, and a bug where a check would need the whole of it', async () => {
+  it('is streamed by its response schema, but is 500 when a check would need the whole list', async () => {
     const { body } = await app.call('/api/list/described', { method: 'GET' })
     assert.deepEqual(body, { success: true, lines: [{ sku: 'A-1' }, { sku: 'A-1' }], total: 2 })
     const optional = await app.call('/api/list/optional', { method: 'GET' })
@@ -290,7 +290,7 @@ describe('What a handler answers', () => {
     assert.equal((await app.call('/api/list/checked', { method: 'GET' })).status, 500)
   })
 
-  it('is a refusal where a body is nested too deep for whatever looks at it', async () => {
+  it('is 422 when the request body is nested too deeply', async () => {
     const nested = (levels: number) => `${'{"tree":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
     const { status, body } = await app.call('/api/trees', { body: nested(100) })
     assert.deepEqual([status, JSON.stringify(body.tree)], [200, nested(100)])
@@ -302,7 +302,7 @@ describe('What a handler answers', () => {
     assert.equal((await app.call('/api/trees', { body: wide })).status, 200)
   })
 
-  it('comes too late also while a body of no known length is being sent, and can be read', async () => {
+  it('is a readable 503 when the deadline passes while a chunked body is being sent', async () => {
     const asking = request({ port: app.port, path: '/api/slow-body', method: 'POST', headers: CHUNKED_JSON })
     asking.on('error', () => {}).write('{')
     const [response] = (await once(asking, 'response')) as [IncomingMessage]
@@ -312,7 +312,7 @@ describe('What a handler answers', () => {
     await once(response, 'end')
   })
 
-  it('of a refusal can be read by who still sends past the deadline', async () => {
+  it('is a readable 413 for a client that still sends after the deadline', async () => {
     const asking = request({ port: app.port, path: '/api/slow-body', method: 'POST', headers: CHUNKED_JSON })
     asking.on('error', () => {}).write(`"${'x'.repeat(70_000)}`)
     const responded = once(asking, 'response') as Promise<[IncomingMessage]>
@@ -325,7 +325,7 @@ describe('What a handler answers', () => {
     asking.end()
   })
 
-  it('does not begin where the body came after the deadline: the caller was told to come again', async () => {
+  it('is 503 without a call of the handler when the body arrives after the deadline', async () => {
     seen.length = 0
     const asking = request({
       port: app.port,
@@ -343,7 +343,7 @@ describe('What a handler answers', () => {
     assert.deepEqual(seen, [])
   })
 
-  it('is not told again where it was waited for by functions of node’s', async () => {
+  it('is logged once when a function of node rejects because of the deadline', async () => {
     const linesBefore = app.logLines.length
     assert.equal((await app.call('/api/napping', { method: 'GET' })).status, 503)
     await sleep(20)
@@ -354,22 +354,22 @@ describe('What a handler answers', () => {
     )
   })
 
-  it('knows the query without a schema as text, the last of what stands in it twice', async () => {
+  it('gets a query without a schema as text, with the last of repeated parameters', async () => {
     const { body } = await app.call('/api/query?a=1&b=&a=%E2%82%AC', { method: 'GET' })
     assert.deepEqual(body.query, { a: '€', b: '' })
   })
 
-  it('may come of a library whose promises are its own', async () => {
+  it('may be a thenable of a library', async () => {
     const { status, body } = await app.call('/api/lines')
     assert.deepEqual([status, body], [201, { success: true, id: 7 }])
     assert.equal(inserted.begun, 1)
   })
 
-  it('is a success, whatever its fields say', async () => {
+  it('has success: true even when its own field success is false', async () => {
     assert.deepEqual((await app.call('/api/claims', { method: 'GET' })).body, { success: true, a: 1 })
   })
 
-  it('names no ability in a header that a caller made up', async () => {
+  it('omits invalid abilities, which may come from the client, from its headers', async () => {
     for (const name of ['%E2%82%AC', '%0D%0Aa', 'a%22,%20error=%22x'])
       assert.equal(
         (await app.call(`/api/scopes/${name}`, { method: 'GET' })).headers.get('www-authenticate'),
@@ -377,14 +377,14 @@ describe('What a handler answers', () => {
       )
   })
 
-  it('is a bug where it cannot be sent, and ends nothing', async () => {
+  it('is 500 when node refuses its headers, and the service continues', async () => {
     const linesBefore = app.logLines.length
     const { status, body, headers } = await app.call('/api/unsendable', { method: 'GET' })
     assert.deepEqual([status, body.reason, headers.get('set-cookie')], [500, 'internal', null])
     assert.match(app.logLines.slice(linesBefore).join(''), /"event":"request.failed"/)
   })
 
-  it('may be a refusal of the table, with a sentence of its own', async () => {
+  it('may be a failure of the status table with a custom message', async () => {
     const absent = await app.call('/api/refusals/absent', { method: 'GET' })
     assert.deepEqual([absent.status, absent.body.error], [404, 'There is no such order.'])
     const wrong = await app.call('/api/refusals/wrong', { method: 'GET' })
@@ -392,12 +392,12 @@ describe('What a handler answers', () => {
     const unknown = await app.call('/api/refusals/unknown', { method: 'GET' })
     assert.deepEqual([unknown.status, unknown.body.reason], [500, 'internal'])
     const shared = await app.call('/api/refusals/shared', { method: 'GET' })
-    assert.equal(shared.status, 500, 'what another client was told is no answer to this one')
+    assert.equal(shared.status, 500, 'the disconnect of another client does not cancel this request')
     const unavailable = await app.call('/api/refusals/other', { method: 'GET' })
     assert.deepEqual([unavailable.status, unavailable.headers.get('retry-after')], [503, '1'])
   })
 
-  it('logs with the id and the route of its request', async () => {
+  it('has a log that adds the id and the route of the request', async () => {
     const linesBefore = app.logLines.length
     await app.call('/api/refusals/absent', { method: 'GET', headers: { 'X-Request-Id': 'mine' } })
     const line = app.logLines.slice(linesBefore).map((text) => JSON.parse(text))[0]

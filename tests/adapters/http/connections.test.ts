@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts'
 let app: RunningApp
 let handled = 0
 let begun = 0
-let unwanted = 0
+let aborted = 0
 beforeEach(() => {
   begun = 0
 })
@@ -35,7 +35,7 @@ before(async () => {
           new Promise<never>((_, reject) => {
             begun += 1
             signal.addEventListener('abort', () => {
-              unwanted += 1
+              aborted += 1
               reject(signal.reason)
             })
           }),
@@ -56,7 +56,7 @@ const statuses = (exchange: Awaited<ReturnType<typeof sendRaw>>) =>
   exchange.answers.map(({ status }) => status)
 
 describe('pipelined requests', () => {
-  test('are answered in their order, however long each takes', async () => {
+  test('get their responses in order, whatever the duration of each', async () => {
     const exchange = await sendRaw(app.port, get('/api/slow/150') + get('/api/slow/0') + get('/livez'), {
       answers: 3,
     })
@@ -66,13 +66,13 @@ describe('pipelined requests', () => {
     )
   })
 
-  test('before bytes that are no request are answered first, and the refusal last', async () => {
+  test('before malformed bytes get their responses first, and the 400 comes last', async () => {
     const exchange = await sendRaw(app.port, `${get('/api/slow/150')}nonsense\r\n\r\n`)
     assert.deepEqual(statuses(exchange), [200, 400])
     assert.equal(exchange.closed, true)
   })
 
-  test('behind one that the gate refuses are never looked at', async () => {
+  test('behind an invalid request are never handled', async () => {
     const canary = 'POST /api/bodiless HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n'
     const before = handled
     for (const bad of [
@@ -86,7 +86,7 @@ describe('pipelined requests', () => {
     assert.equal(handled, before)
   })
 
-  test('behind Connection: close are never looked at', async () => {
+  test('behind Connection: close are never handled', async () => {
     const last = 'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
     const before = handled
     const exchange = await sendRaw(
@@ -101,7 +101,7 @@ describe('pipelined requests', () => {
 describe('a body', () => {
   const counted = 'POST /api/counted HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
 
-  test('of exactly the limit is read, of one byte more is refused, with and without a length', async () => {
+  test('of exactly the limit is read, and of one byte more is refused, with and without a length', async () => {
     const json = (bytes: number) => `"${'a'.repeat(bytes - 2)}"`
     const chunked = (text: string) =>
       `${counted}Transfer-Encoding: chunked\r\n\r\n${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
@@ -112,12 +112,13 @@ describe('a body', () => {
     assert.deepEqual(statuses(await sendRaw(app.port, chunked(json(1025)))), [413])
   })
 
-  test('case 022: far over the limit is answered readably to a client that sends it all before it reads', async () => {
+  // Public case 022
+  test('far over the limit gets a readable 413 when the client sends it all before it reads', async () => {
     const size = 4 * 1024 * 1024
     const piece = Buffer.alloc(64 * 1024, 97)
     for (const framing of ['length', 'chunked']) {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
         const request = httpRequest({
           port: app.port,
           path: '/api/counted',
@@ -133,9 +134,9 @@ describe('a body', () => {
         for (let sent = 0; sent < size; sent += piece.length) request.write(piece)
         request.end()
       })
-      assert.equal(answer.statusCode, 413, framing)
-      assert.equal(answer.headers.connection, 'close')
-      assert.equal(JSON.parse(await text(answer)).reason, 'payload_too_large')
+      assert.equal(response.statusCode, 413, framing)
+      assert.equal(response.headers.connection, 'close')
+      assert.equal(JSON.parse(await text(response)).reason, 'payload_too_large')
       const next = await new Promise<IncomingMessage>((resolve, reject) => {
         httpRequest({ port: app.port, path: '/livez', agent }, resolve).on('error', reject).end()
       })
@@ -144,14 +145,15 @@ describe('a body', () => {
     }
   })
 
-  test('case 022: far over the limit breaks no write of a client that reads only after its last byte', async () => {
+  // Public case 022
+  test('far over the limit breaks no write of a client that reads only after its last byte', async () => {
     const piece = 'a'.repeat(64 * 1024)
     for (const [framing, framed, last] of [
       [`Content-Length: ${64 * piece.length}`, piece, ''],
       ['Transfer-Encoding: chunked', `10000\r\n${piece}\r\n`, '0\r\n\r\n'],
     ] as const) {
       const socket = connect(app.port, '127.0.0.1')
-      // A reset is an error of the next write or of the reading at the end, which rejects with it.
+      // A reset fails the next write, or the read at the end, which then rejects.
       socket.on('error', () => {})
       const write = (bytes: string) => new Promise<void>((resolve) => socket.write(bytes, () => resolve()))
       await write(`${counted}${framing}\r\n\r\n`)
@@ -161,7 +163,7 @@ describe('a body', () => {
     }
   })
 
-  test('is read past where none is needed, and the connection goes on', async () => {
+  test('is skipped on a route without a body, and the connection continues', async () => {
     for (const body of [
       'Content-Length: 4\r\n\r\nnull',
       'Content-Length: 3\r\nContent-Type: text/xml\r\n\r\n<a>',
@@ -179,7 +181,7 @@ describe('a body', () => {
     }
   })
 
-  test('over the limit is refused where none is needed, too, before anything is done', async () => {
+  test('over the limit is refused before the handler runs on a route without a body, too', async () => {
     const before = handled
     const chunk = `400\r\n${'a'.repeat(1024)}\r\n`
     for (const body of [
@@ -199,7 +201,8 @@ describe('a body', () => {
     assert.equal(exchange.closed, true)
   })
 
-  test('case 024: is asked for with 100 Continue only when it is wanted', async () => {
+  // Public case 024
+  test('gets 100 Continue only when the service reads it', async () => {
     const expecting = 'Expect: 100-continue\r\nContent-Length: 2\r\n\r\n'
     const wanted = await sendRaw(app.port, [`${counted}${expecting}`, 50, '{}'], { answers: 2 })
     assert.deepEqual(statuses(wanted), [100, 200])
@@ -208,7 +211,8 @@ describe('a body', () => {
     assert.equal(refused.closed, true)
   })
 
-  test('case 023: that its client abandons leaves nothing behind: 200 of them, no line logged, nothing handled', async () => {
+  // Public case 023
+  test('that its client abandons is neither handled nor logged, also 200 times', async () => {
     const before = handled
     const lines = app.logLines.length
     for (let round = 0; round < 200; round++) {
@@ -254,14 +258,14 @@ describe('the media type', () => {
     [bad, 415],
   ] as const) {
     for (const type of types) {
-      test(`"${type}" is answered ${status}`, async () => {
+      test(`"${type}" gets status ${status}`, async () => {
         const bytes = `POST /api/counted HTTP/1.1\r\nHost: a\r\nContent-Type: ${type}\r\nContent-Length: 2\r\n\r\n{}`
         assert.deepEqual(statuses(await sendRaw(app.port, bytes, { answers: 1 })), [status])
       })
     }
   }
 
-  test('in two lines is refused, whichever is first', async () => {
+  test('in two header lines is refused in any order', async () => {
     for (const [first, second] of [
       ['application/json', 'text/plain'],
       ['application/json', 'application/json'],
@@ -273,36 +277,39 @@ describe('the media type', () => {
 })
 
 describe('an idle connection', () => {
-  const answersAfter = async (server: RunningApp, idleMs: number) =>
+  const requestTwice = async (server: RunningApp, idleMs: number) =>
     (await sendRaw(server.port, [get('/livez'), idleMs, get('/livez')], { answers: 2 })).answers
 
-  test('case 085: is kept for longer than a balancer keeps its own, and says for how long', async () => {
-    const [answer] = await answersAfter(app, 0)
-    const { 'Keep-Alive': kept } = Object.fromEntries(answer?.headers ?? [])
-    assert.equal(kept, 'timeout=75')
+  // Public case 085
+  test('stays open for longer than in a load balancer, and the Keep-Alive header has the timeout', async () => {
+    const [response] = await requestTwice(app, 0)
+    const { 'Keep-Alive': keepAlive } = Object.fromEntries(response?.headers ?? [])
+    assert.equal(keepAlive, 'timeout=75')
   })
 
-  test('case 085: is kept for as long as is set, and no longer', async (t) => {
-    const patient = await startApp({ database: app.database, env: { KEEP_ALIVE_TIMEOUT: '4s' } })
-    const brief = await startApp({ database: app.database, env: { KEEP_ALIVE_TIMEOUT: '100ms' } })
-    t.after(() => Promise.all([patient.close(), brief.close()]))
-    const [kept, ended] = await Promise.all([answersAfter(patient, 2000), answersAfter(brief, 2000)])
-    assert.deepEqual([kept.length, ended.length], [2, 1])
+  // Public case 085
+  test('stays open for exactly the configured timeout', async (t) => {
+    const long = await startApp({ database: app.database, env: { KEEP_ALIVE_TIMEOUT: '4s' } })
+    const short = await startApp({ database: app.database, env: { KEEP_ALIVE_TIMEOUT: '100ms' } })
+    t.after(() => Promise.all([long.close(), short.close()]))
+    const [onLong, onShort] = await Promise.all([requestTwice(long, 2000), requestTwice(short, 2000)])
+    assert.deepEqual([onLong.length, onShort.length], [2, 1])
   })
 
-  test('case 085: of 61 seconds goes on with the settings as they are', {
+  // Public case 085
+  test('of 61 seconds stays open with the default settings', {
     skip: process.env.TEST_LONG ? false : 'it takes a minute: TEST_LONG=1 runs it',
   }, async () => {
-    const answers = await answersAfter(app, 61_000)
+    const responses = await requestTwice(app, 61_000)
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200, 200],
     )
   })
 })
 
-describe('a connection that goes', () => {
-  test('with a CONNECT behind a request that waits ends nothing but itself', async () => {
+describe('a connection that the client closes', () => {
+  test('with a CONNECT behind a pending request does not affect the service', async () => {
     const socket = connect(app.port, '127.0.0.1')
     socket.on('error', () => {})
     socket.write(`${get('/api/slow/300')}CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n`)
@@ -312,17 +319,17 @@ describe('a connection that goes', () => {
     assert.equal((await app.call('/livez', { method: 'GET' })).status, 200)
   })
 
-  test('is told to every request on it that still waits for an answer', async () => {
+  test('aborts the signal of each of its pending requests', async () => {
     const socket = connect(app.port, '127.0.0.1')
     socket.write(get('/api/wanted') + get('/api/wanted') + get('/api/wanted'))
     await until(() => begun === 3)
-    assert.equal(unwanted, 0)
+    assert.equal(aborted, 0)
     socket.destroy()
-    await until(() => unwanted === 3)
+    await until(() => aborted === 3)
   })
 })
 
-test('a body that never comes is nothing to answer once its request was answered', async () => {
+test('a body that never arrives gets no second response after the response to its request', async () => {
   const { answers } = await sendRaw(
     app.port,
     `POST /api/bodiless HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n`,

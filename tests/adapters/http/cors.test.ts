@@ -19,7 +19,8 @@ const preflight = {
   'Access-Control-Request-Headers': 'authorization,content-type',
 }
 
-test('case 086: a preflight of a listed origin is allowed what a client sends', async () => {
+// Public case 086
+test('a preflight of a listed origin allows the methods and headers of a client', async () => {
   const { status, headers } = await open.call('/api/me', { method: 'OPTIONS', headers: preflight })
   assert.equal(status, 204)
   assert.equal(headers.get('access-control-allow-origin'), 'https://app.example')
@@ -28,7 +29,8 @@ test('case 086: a preflight of a listed origin is allowed what a client sends', 
   assert.equal(headers.get('allow'), 'OPTIONS, POST')
 })
 
-test('case 086: a failure carries the headers too, or a browser would hide it', async () => {
+// Public case 086
+test('a failure also has the CORS headers, because a browser would hide it without them', async () => {
   const { status, headers } = await open.call('/api/me', { headers: { Origin: 'https://app.example' } })
   assert.equal(status, 401)
   assert.equal(headers.get('access-control-allow-origin'), 'https://app.example')
@@ -39,7 +41,7 @@ test('case 086: a failure carries the headers too, or a browser would hide it', 
   )
 })
 
-test('an origin that is not listed is allowed nothing', async () => {
+test('an origin that is not listed gets no permission', async () => {
   for (const Origin of ['https://evil.example', 'https://app.example.evil.example', 'null']) {
     const { headers } = await open.call('/api/me', { headers: { Origin } })
     assert.equal(headers.get('access-control-allow-origin'), null)
@@ -47,7 +49,8 @@ test('an origin that is not listed is allowed nothing', async () => {
   }
 })
 
-test('case 086: without listed origins there are no CORS headers, and OPTIONS tells the methods alone', async () => {
+// Public case 086
+test('without listed origins, a response to OPTIONS has Allow but no CORS headers', async () => {
   const { status, headers } = await closed.call('/api/me', { method: 'OPTIONS', headers: preflight })
   assert.equal(status, 204)
   assert.equal(headers.get('allow'), 'OPTIONS, POST')

@@ -31,7 +31,7 @@ before(async () => {
 })
 after(() => app.close())
 
-/** Asks for a path exactly as it is written: fetch would take its dots out. */
+/** Requests a path exactly as written: `fetch` would normalize its dots. */
 function get(path: string, { method = 'GET', headers = {} } = {}, port = app.port): Promise<Got> {
   return new Promise((resolve, reject) => {
     request({ port, path, method, headers }, (response) => {
@@ -49,7 +49,7 @@ function get(path: string, { method = 'GET', headers = {} } = {}, port = app.por
 
 describe('the files of the documentation', () => {
   for (const [path, type] of Object.entries(TYPES)) {
-    test(`${path} is sent as ${type}, to be asked for again by its tag`, async () => {
+    test(`${path} is sent as ${type}, with an ETag for revalidation`, async () => {
       const { status, headers, body } = await get(path)
       assert.equal(status, 200)
       assert.equal(headers['content-type'], type)
@@ -73,7 +73,7 @@ describe('the files of the documentation', () => {
     })
   }
 
-  test('are all that is in the folder, as they are in it', async () => {
+  test('are exactly those of the folder, unchanged', async () => {
     const served = Object.keys(TYPES).filter((path) => path.startsWith('/docs/'))
     const names = readdirSync(FOLDER).filter((name) => name !== 'index.html')
     assert.deepEqual(served.map((path) => path.slice('/docs/'.length)).sort(), names.sort())
@@ -82,7 +82,7 @@ describe('the files of the documentation', () => {
     }
   })
 
-  test('have a policy that lets nothing in from elsewhere and nothing be written into the page', async () => {
+  test('have a policy that allows no other origins and nothing inline', async () => {
     const policy = String((await get('/docs')).headers['content-security-policy'])
     const directives = Object.fromEntries(
       policy
@@ -97,7 +97,7 @@ describe('the files of the documentation', () => {
     assert.doesNotMatch(policy, /unsafe|\*|data:|https?:/)
   })
 
-  test('let nobody out of their folder', async () => {
+  test('allow no path traversal out of their folder', async () => {
     for (const path of [
       '/docs/',
       '/docs/..',
@@ -118,14 +118,14 @@ describe('the files of the documentation', () => {
     }
   })
 
-  test('are only read: other methods are refused as anywhere', async () => {
+  test('allow only GET and HEAD: other methods get 405', async () => {
     const { status, headers, body } = await get('/docs', { method: 'POST' })
     assert.equal(status, 405)
     assert.equal(headers.allow, 'GET, HEAD, OPTIONS')
     assert.equal(JSON.parse(body.toString()).reason, 'method_not_allowed')
   })
 
-  test('are not there with DOCS=off', async () => {
+  test('are not served with DOCS=off', async () => {
     const silent = await startApp({ env: { DOCS: 'off' }, database: app.database })
     try {
       for (const path of Object.keys(TYPES))
@@ -138,7 +138,7 @@ describe('the files of the documentation', () => {
 })
 
 describe('the document of a running service', () => {
-  test('names the address that it is reached at: PUBLIC_URL, else the one it listens on', async () => {
+  test('has the server URL of PUBLIC_URL, or else of the listening address', async () => {
     const servers = async (port: number) =>
       JSON.parse((await get('/openapi.json', {}, port)).body.toString()).servers
     assert.deepEqual(await servers(app.port), [{ url: app.url }])
@@ -153,7 +153,7 @@ describe('the document of a running service', () => {
   })
 })
 
-test('the page shows a schema that holds itself, and comes to an end', async () => {
+test('the page shows a finite description of a recursive schema', async () => {
   const { typeOf } = await import(new URL('schema.js', FOLDER).href)
   const document = { rule: { anyOf: [{ type: 'string' }, { type: 'array', items: { $ref: '#/rule' } }] } }
   assert.match(typeOf(document, { $ref: '#/rule' }), /^string \| list of string \| list of .*…$/)

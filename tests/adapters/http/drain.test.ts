@@ -9,10 +9,10 @@ import { comparable, sendRaw } from '../../support/raw-http.ts'
 import { startApp } from '../../support/running-app.ts'
 import { until } from '../../support/until.ts'
 
-/** Far less than the deadline of the test that has one to miss. */
-const AT_ONCE_MS = 30_000
+/** Less than the deadline of the drain that must not wait for it. */
+const MAX_DRAIN_MS = 30_000
 
-/** Requests that have begun, which wait to be let go. */
+/** Started requests, which wait to be resolved. */
 const begun: Deferred<void>[] = []
 beforeEach(() => void begun.splice(0))
 
@@ -29,24 +29,24 @@ const routes = () => [
 ]
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
 
-/** A client in a thread of its own, which tells when its request was sent, and what came of it. */
+/** A client in a separate thread. It signals when its request is sent, and posts the response or the error code. */
 const CLIENT = `
 const { parentPort, workerData: { port, text, sent } } = require('node:worker_threads')
 parentPort.once('message', () => {
-  let answer = ''
+  let response = ''
   const socket = require('node:net').connect(port, '127.0.0.1', () => {
     socket.write(text, () => {
       Atomics.store(sent, 0, 1)
       Atomics.notify(sent, 0)
     })
   })
-  socket.on('data', (bytes) => { answer += bytes })
-  socket.on('error', ({ code }) => { answer = code })
-  socket.on('close', () => parentPort.postMessage(answer))
+  socket.on('data', (bytes) => { response += bytes })
+  socket.on('error', ({ code }) => { response = code })
+  socket.on('close', () => parentPort.postMessage(response))
 })`
 
 describe('a drain', () => {
-  test('lets requests in flight end, closes idle and silent connections, and listens no more', async (t) => {
+  test('waits for requests in flight, closes idle and silent connections, and stops listening', async (t) => {
     const app = await startApp({ routes, env: { DRAIN_DEADLINE: '1m' } })
     t.after(() => app.close())
     const idle = connect(app.port, '127.0.0.1')
@@ -56,13 +56,13 @@ describe('a drain', () => {
     idle.write(get('/livez'))
     await once(idle, 'data')
     dripping.write('GET /livez HTT')
-    const slow = sendRaw(app.port, get('/api/held'), { quietMs: AT_ONCE_MS })
+    const slow = sendRaw(app.port, get('/api/held'), { quietMs: MAX_DRAIN_MS })
     await until(() => begun.length === 1)
     const beganMs = performance.now()
     const closing = app.close()
     begun[0]?.resolve()
     await closing
-    assert.ok(performance.now() - beganMs < AT_ONCE_MS, 'it waited for its deadline')
+    assert.ok(performance.now() - beganMs < MAX_DRAIN_MS, 'the drain waited for its deadline')
     const { answers, closed } = await slow
     assert.equal(answers[0]?.status, 200)
     assert.equal(comparable(answers[0]).headers.Connection, 'close')
@@ -71,7 +71,7 @@ describe('a drain', () => {
     await assert.rejects(fetch(`${app.url}/livez`))
   })
 
-  test('first serves everything for its delay, with Connection: close and readiness off', async (t) => {
+  test('serves requests for its delay, with Connection: close, and is not ready', async (t) => {
     const app = await startApp({ routes, env: { DRAIN_DELAY: '2s' } })
     const stopping = app.service.stop({ delay: true })
     t.after(async () => {
@@ -91,7 +91,7 @@ describe('a drain', () => {
     assert.equal(comparable(ready.answers[0]).headers['Retry-After'], '1')
   })
 
-  test('serves who has connected before the listener closes and was not taken in yet', async (t) => {
+  test('serves a client in the backlog that connected before the listener closed', async (t) => {
     const app = await startApp({ env: { DRAIN_DELAY: '300ms' } })
     const sent = new Int32Array(new SharedArrayBuffer(4))
     const client = new Worker(CLIENT, {
@@ -101,21 +101,21 @@ describe('a drain', () => {
     t.after(() => client.terminate())
     await once(client, 'online')
     const responded = once(client, 'message')
-    // Just before the delay is over, in the same turn of the loop.
+    // Just before the delay ends, in the same turn of the event loop.
     setTimeout(() => {
       client.postMessage('connect')
       Atomics.wait(sent, 0, 0, 10_000)
     }, 300)
     await app.service.stop({ delay: true })
-    const [answer] = await responded
-    assert.match(answer, /^HTTP\/1\.1 200 .*Connection: close/s)
+    const [response] = await responded
+    assert.match(response, /^HTTP\/1\.1 200 .*Connection: close/s)
     await app.database.drop()
   })
 
-  test('answers every request that has begun on a connection, in their order', async (t) => {
+  test('responds to every started request of a connection, in order', async (t) => {
     const app = await startApp({ routes })
     t.after(() => app.close())
-    const slow = sendRaw(app.port, get('/api/held').repeat(3), { answers: 3, quietMs: AT_ONCE_MS })
+    const slow = sendRaw(app.port, get('/api/held').repeat(3), { answers: 3, quietMs: MAX_DRAIN_MS })
     await until(() => begun.length === 3)
     const closing = app.close()
     for (const held of begun.toReversed()) {
@@ -131,10 +131,10 @@ describe('a drain', () => {
     assert.equal(comparable(answers[2]).headers.Connection, 'close')
   })
 
-  test('answers 503 to what is left past its deadline', async (t) => {
+  test('responds with 503 to the remaining requests after its deadline', async (t) => {
     const app = await startApp({ routes, env: { DRAIN_DEADLINE: '100ms' } })
     t.after(() => app.close())
-    const slow = sendRaw(app.port, get('/api/held'), { quietMs: AT_ONCE_MS })
+    const slow = sendRaw(app.port, get('/api/held'), { quietMs: MAX_DRAIN_MS })
     await until(() => begun.length === 1)
     await app.close()
     const { answers } = await slow

@@ -10,7 +10,7 @@ const off = { messages: false }
 const text = (error: unknown, options = on) => JSON.stringify(describeError(error, options))
 
 describe('The description of an error', () => {
-  test('has nothing of a database error but its message, and no value that this quotes', () => {
+  test('has only the message of a database error, without quoted values', () => {
     for (const [message, code, shown] of [
       ['duplicate key value violates unique constraint "orders_number"', '23505', undefined],
       ['invalid input syntax for type uuid: "canary"', '22P02', 'The database rejected a value.'],
@@ -31,7 +31,7 @@ describe('The description of an error', () => {
     }
   })
 
-  test('has the code, the name and the frames alone where messages are off, whatever the message looks like', () => {
+  test('has only the code, the name and the frames when messages are off, for any message', () => {
     const error = Object.assign(new TypeError('canary\n    at canary (canary:1)\ncanary'), { code: 'E_CODE' })
     const { error: name, code, stack, ...rest } = describeError(error, off)
     assert.deepEqual([name, code, rest], ['TypeError', 'E_CODE', {}])
@@ -40,13 +40,13 @@ describe('The description of an error', () => {
     assert.doesNotMatch(text(new Error('x', { cause: 'canary' }), off), /canary/)
   })
 
-  test('has every error of an attempt at several addresses', () => {
+  test('has every error of a failed connection to several addresses', () => {
     const refused = (address: string) => new Error(`connect ECONNREFUSED ${address}`)
     const error = new Unavailable({ cause: new AggregateError([refused('::1'), refused('127.0.0.1')]) })
     assert.match(text(error.cause), /::1.*127\.0\.0\.1/)
   })
 
-  test('ends, and is short, for causes in a circle and endless messages', () => {
+  test('is short for circular causes, long messages and long chains of causes', () => {
     const one = new Error('one')
     const two = new Error('x'.repeat(1_000_000), { cause: one })
     one.cause = two
@@ -58,7 +58,7 @@ describe('The description of an error', () => {
     assert.equal(describeError(chain, on).causes?.length, 5)
   })
 
-  test('is there for whatever is thrown', () => {
+  test('exists for any thrown value', () => {
     const unreadable = new Error('x')
     Object.defineProperty(unreadable, 'message', {
       get() {
@@ -92,7 +92,7 @@ describe('The description of an error', () => {
   })
 })
 
-describe('A response that does not fit', () => {
+describe('The error of a response that does not fit its schema', () => {
   const sentence = (schema: v.GenericSchema, response: unknown): string => {
     try {
       conforming(schema, response)

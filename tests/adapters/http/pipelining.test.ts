@@ -9,7 +9,7 @@ import { type Deferred, deferred } from '../../support/fakes.ts'
 import { type RawAnswer, sendRaw, takeAnswer } from '../../support/raw-http.ts'
 import { until } from '../../support/until.ts'
 
-/** What one read of node's parser returns holds at most; so many bytes arrive at once on loopback. */
+/** Less than one read of node's parser (64 KiB). On loopback, this number of bytes arrives at once. */
 const FLOOD_BYTES = 60 * 1024
 const LARGE_CHARACTERS = 64 * 1024
 
@@ -76,9 +76,9 @@ beforeEach(() => {
 const get = (path: string, header = '') => `GET /api${path} HTTP/1.1\r\nHost: a\r\n${header}\r\n`
 const post = (body: string, header = '') =>
   `POST /api/length HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${header}\r\n`
-const statuses = (answers: readonly RawAnswer[]) => answers.map(({ status }) => status)
+const statuses = (responses: readonly RawAnswer[]) => responses.map(({ status }) => status)
 
-/** As many requests as one segment holds, each with its number. */
+/** Returns as many requests as fit in one segment, each with its number. */
 function flood(): { readonly text: string; readonly count: number } {
   let text = ''
   let count = 0
@@ -86,10 +86,10 @@ function flood(): { readonly text: string; readonly count: number } {
   return { text, count }
 }
 
-/** A connection that gathers its responses. */
+/** A connection that collects its responses. */
 class Client {
   readonly socket: Socket
-  readonly answers: RawAnswer[] = []
+  readonly responses: RawAnswer[] = []
   closed = false
   #text = ''
 
@@ -103,7 +103,7 @@ class Client {
     socket.on('data', (text) => {
       this.#text += text
       for (let taken = takeAnswer(this.#text, false); taken !== null; taken = takeAnswer(this.#text, false)) {
-        this.answers.push(taken.answer)
+        this.responses.push(taken.answer)
         this.#text = taken.rest
       }
     })
@@ -116,7 +116,7 @@ class Client {
   }
 }
 
-/** Lets the server do whatever it can do without further input. */
+/** Waits until the server has done everything that it can do without further input. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 20; i++) assert.equal((await app.call('/api/check', { method: 'GET' })).status, 200)
 }
@@ -136,8 +136,8 @@ describe('pipelined requests', () => {
       await until(() => held.length > ended)
       held[ended]?.resolve()
     }
-    await until(() => client.answers.length === 100)
-    // The scheduler reads the connection now, and the limit is the same.
+    await until(() => client.responses.length === 100)
+    // Now the scheduler reads the connection. The limit must be the same.
     client.socket.write(get('/held').repeat(100))
     await until(() => held.length === 132)
     await settle()
@@ -145,14 +145,14 @@ describe('pipelined requests', () => {
     client.socket.destroy()
   })
 
-  test('of one segment all have their responses in order, again and again', async () => {
+  test('of one segment all get their responses in order, repeatedly', async () => {
     const { text, count } = flood()
     const client = await Client.open()
     for (let round = 1; round <= 3; round++) {
       client.socket.write(text)
-      await until(() => client.answers.length === round * count)
+      await until(() => client.responses.length === round * count)
     }
-    const numbers = client.answers.map(({ body }) => JSON.parse(body).n)
+    const numbers = client.responses.map(({ body }) => JSON.parse(body).n)
     assert.deepEqual(
       numbers,
       Array.from({ length: 3 * count }, (_, i) => String(i % count)),
@@ -167,14 +167,14 @@ describe('pipelined requests', () => {
       const other = await Client.open()
       for (const { socket } of clients) socket.write(text)
       other.socket.write(get('/check'))
-      await until(() => other.answers.length === 1)
+      await until(() => other.responses.length === 1)
       assert.ok(echoedBeforeCheck < (connections * count) / 4, `${echoedBeforeCheck} came first`)
-      await until(() => clients.every(({ answers }) => answers.length === count))
+      await until(() => clients.every(({ responses }) => responses.length === count))
       for (const { socket } of [...clients, other]) socket.destroy()
     })
   }
 
-  test('of a client that does not read are not dispatched once the socket takes no more', async () => {
+  test('of a client that does not read are not dispatched when the socket buffer is full', async () => {
     const client = await Client.open()
     client.socket.pause()
     client.socket.write(get('/large').repeat(400))
@@ -187,26 +187,26 @@ describe('pipelined requests', () => {
     })
     assert.ok(large < 300, `${large} were dispatched`)
     client.socket.resume()
-    await until(() => client.answers.length === 400)
+    await until(() => client.responses.length === 400)
     client.socket.destroy()
   })
 
-  test('with bodies, with and without an expectation, are read between others', async () => {
+  test('with bodies, with and without an expectation, are served between others', async () => {
     const body = JSON.stringify('x'.repeat(200_000))
     const client = await Client.open()
     client.socket.write(get('/echo/0').repeat(50) + post(body) + body + get('/echo/1').repeat(50))
-    await until(() => client.answers.length === 101)
-    assert.equal(JSON.parse(client.answers[50]?.body ?? '').length, 200_000)
+    await until(() => client.responses.length === 101)
+    assert.equal(JSON.parse(client.responses[50]?.body ?? '').length, 200_000)
     client.socket.write(get('/echo/0').repeat(50) + post(body, 'Expect: 100-continue\r\n'))
-    await until(() => client.answers.length === 152)
-    assert.equal(client.answers[151]?.status, 100)
+    await until(() => client.responses.length === 152)
+    assert.equal(client.responses[151]?.status, 100)
     client.socket.write(body + get('/echo/1'))
-    await until(() => client.answers.length === 154)
-    assert.equal(JSON.parse(client.answers[152]?.body ?? '').length, 200_000)
+    await until(() => client.responses.length === 154)
+    assert.equal(JSON.parse(client.responses[152]?.body ?? '').length, 200_000)
     client.socket.destroy()
   })
 
-  test('behind Connection: close, or behind a request that is refused, are never dispatched', async () => {
+  test('behind Connection: close, or behind a refused request, are never dispatched', async () => {
     for (const [last, status] of [
       [get('/echo/x', 'Connection: close\r\n'), 200],
       ['GET /api/echo/x HTTP/1.1\r\n\r\n', 400],
@@ -224,7 +224,7 @@ describe('pipelined requests', () => {
     }
   })
 
-  test('that wait are forgotten when their client goes away', async () => {
+  test('that are queued are dropped when their client disconnects', async () => {
     const client = await Client.open()
     client.socket.write(get('/held').repeat(100))
     await until(() => held.length === 32)
@@ -235,29 +235,29 @@ describe('pipelined requests', () => {
     assert.equal(held.length, 32)
   })
 
-  test('are not timed out for what arrived in time and waits to be parsed', async () => {
+  test('do not time out when their bytes arrived in time and wait to be parsed', async () => {
     const client = await Client.open()
-    // More than is parsed before the first of them ends, so that it ends within a request.
+    // More requests than are parsed before the first one ends, so that parsing stops within a request.
     client.socket.write(get('/echo/0'))
-    await until(() => client.answers.length === 1)
+    await until(() => client.responses.length === 1)
     client.socket.write(get('/held').repeat(600))
     await until(() => held.length === 32)
     const slow = await Client.open()
     slow.socket.write('GET /api/che')
-    await until(() => slow.answers.length === 1)
-    assert.deepEqual(statuses(slow.answers), [408])
+    await until(() => slow.responses.length === 1)
+    assert.deepEqual(statuses(slow.responses), [408])
     for (let ended = 0; ended < 600; ended++) {
       await until(() => held.length > ended)
       held[ended]?.resolve()
     }
-    await until(() => client.answers.length === 601)
-    assert.deepEqual(new Set(statuses(client.answers)), new Set([200]))
+    await until(() => client.responses.length === 601)
+    assert.deepEqual(new Set(statuses(client.responses)), new Set([200]))
     client.socket.destroy()
   })
 })
 
 describe('a drain', () => {
-  test('serves the pipelined requests that were parsed, and closes with the last of them', async () => {
+  test('serves the parsed pipelined requests, and closes the connection with the last one', async () => {
     const draining = await createTestApp({ routes })
     const client = new Client(connect(Number(new URL(draining.url).port), '127.0.0.1'))
     client.socket.write(get('/held').repeat(40))
@@ -269,8 +269,8 @@ describe('a drain', () => {
     }
     await closing
     await until(() => client.closed)
-    assert.deepEqual(statuses(client.answers), Array(40).fill(200))
-    const closes = client.answers.map(({ headers }) =>
+    assert.deepEqual(statuses(client.responses), Array(40).fill(200))
+    const closes = client.responses.map(({ headers }) =>
       headers.some(([name, value]) => name === 'Connection' && value === 'close'),
     )
     assert.deepEqual(closes, [...Array(39).fill(false), true])

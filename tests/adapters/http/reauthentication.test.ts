@@ -18,7 +18,7 @@ const SERVICE_SECRET = 'service-secret-of-the-tests-0123456789'
 let app: TestApp
 let port = 0
 const handled: Pick<Caller, 'token'>[] = []
-/** Requests whose first items wait. */
+/** Requests of `GET /slow-list`, whose first item waits. */
 const listed: Deferred<void>[] = []
 
 before(async () => {
@@ -92,7 +92,7 @@ async function open(): Promise<{ socket: Socket; received(): string }> {
   return { socket, received: () => text }
 }
 
-/** Sends a request in two pieces, with something done between them; returns its response. */
+/** Sends a request in two parts, calls `meanwhile` between them, and returns the response. */
 async function sendLate(first: string, rest: string, meanwhile: () => unknown) {
   const { socket, received } = await open()
   const authenticated = mock.method(app.useCases, 'authenticate')
@@ -113,7 +113,7 @@ async function login(): Promise<{ secret: string; customerId: string }> {
   return { secret: body.token, customerId: id }
 }
 
-describe('a request whose body is late', () => {
+describe('a request whose body arrives late', () => {
   for (const [name, path, framing, rest] of [
     ['with a length', 'upload', SIZED, BODY],
     ['in chunks', 'upload', 'Transfer-Encoding: chunked', CHUNKED],
@@ -122,21 +122,21 @@ describe('a request whose body is late', () => {
     test(`${name} is refused with invalid_token when its token was revoked meanwhile`, async () => {
       const { secret } = await login()
       handled.splice(0)
-      const answer = await sendLate(head(path, secret, framing), rest, async () => {
+      const response = await sendLate(head(path, secret, framing), rest, async () => {
         assert.equal((await app.call('/api/logout', { token: secret })).status, 200)
       })
-      assert.equal(answer?.status, 401)
-      assert.equal(JSON.parse(answer?.body ?? '').reason, 'invalid_token')
+      assert.equal(response?.status, 401)
+      assert.equal(JSON.parse(response?.body ?? '').reason, 'invalid_token')
       assert.equal(handled.length, 0)
     })
   }
 
-  test('is refused in parts, too, however many arrive before the token is revoked', async () => {
+  test('is also refused when a part of its body arrived before the token was revoked', async () => {
     const { secret } = await login()
-    const answer = await sendLate(head('upload', secret, SIZED) + BODY.slice(0, -1), BODY.slice(-1), () =>
+    const response = await sendLate(head('upload', secret, SIZED) + BODY.slice(0, -1), BODY.slice(-1), () =>
       app.call('/api/logout', { token: secret }),
     )
-    assert.equal(answer?.status, 401)
+    assert.equal(response?.status, 401)
   })
 
   test('is refused when its token expired or its customer was disabled meanwhile', async () => {
@@ -152,7 +152,7 @@ describe('a request whose body is late', () => {
     assert.equal(disabled?.status, 401)
   })
 
-  test('is served when its token is still valid, and on a service route when its secret is', async () => {
+  test('is served when its token, or its service token on a service route, is still valid', async () => {
     const { secret } = await login()
     assert.equal((await sendLate(head('upload', secret, SIZED), BODY, () => {}))?.status, 200)
     const { socket, received } = await open()
@@ -205,7 +205,7 @@ describe('a streamed list', () => {
     await until(() => closed)
   })
 
-  test('is refused when its token was revoked before the first item was there', async () => {
+  test('is refused when its token was revoked before the first item was available', async () => {
     const { secret } = await login()
     const { socket, received } = await open()
     socket.write(get('slow-list', secret))

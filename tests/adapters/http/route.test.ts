@@ -9,64 +9,67 @@ import { createRouter } from '../../../src/adapters/http/routing/router.ts'
 
 const handle = () => ({})
 
-describe('a declaration', () => {
+describe('a route declaration', () => {
   const mistakes: readonly (readonly [string, () => Route])[] = [
     // @ts-expect-error auth has no default
     ['no auth', () => route('GET /a', { handle })],
     // @ts-expect-error not a kind of caller
     ['an unknown auth', () => route('GET /a', { auth: 'admin', handle })],
-    // @ts-expect-error anybody has no abilities
+    // @ts-expect-error anonymous callers have no abilities
     ['abilities with auth none', () => route('GET /a', { auth: 'none', abilities: ['a'], handle })],
     // @ts-expect-error a service token has no abilities
     ['abilities with auth service', () => route('GET /a', { auth: 'service', abilities: ['a'], handle })],
-    // @ts-expect-error a handler answers an object
+    // @ts-expect-error a handler is required
     ['no handler', () => route('GET /a', { auth: 'none' })],
     // @ts-expect-error not a method
     ['an unknown method', () => route('FETCH /a', { auth: 'none', handle })],
     // @ts-expect-error a path begins with a slash
     ['a path without a slash', () => route('GET a', { auth: 'none', handle })],
-    ['a slash at the end', () => route('GET /a/', { auth: 'none', handle })],
-    ['an empty part', () => route('GET /a//b', { auth: 'none', handle })],
+    ['a trailing slash', () => route('GET /a/', { auth: 'none', handle })],
+    ['an empty segment', () => route('GET /a//b', { auth: 'none', handle })],
     ['a wildcard', () => route('GET /a/*', { auth: 'none', handle })],
     ['a regular expression', () => route('GET /a/:id(\\d+)', { auth: 'none', handle })],
-    ['a parameter twice', () => route('GET /:id/:id', { auth: 'none', handle })],
-    ['something that is no ability', () => route('GET /a', { auth: 'customer', abilities: ['a b'], handle })],
-    ['a body limit of nothing', () => route('POST /a', { auth: 'none', bodyLimitBytes: 0, handle })],
-    // @ts-expect-error not a reason of a failure
-    ['a refusal for no reason', () => route('GET /a', { auth: 'none', throws: ['no_orders'], handle })],
+    ['the same parameter twice', () => route('GET /:id/:id', { auth: 'none', handle })],
+    ['an invalid ability', () => route('GET /a', { auth: 'customer', abilities: ['a b'], handle })],
+    ['a body limit of zero', () => route('POST /a', { auth: 'none', bodyLimitBytes: 0, handle })],
+    // @ts-expect-error not a failure reason
+    ['an unknown failure reason', () => route('GET /a', { auth: 'none', throws: ['no_orders'], handle })],
     [
-      'a deadline that no timer keeps',
+      'a deadline longer than any timer',
       () => route('GET /a', { auth: 'none', deadlineMs: 2_147_483_648, handle }),
     ],
-    ['a deadline of nothing', () => route('GET /a', { auth: 'none', deadlineMs: 0, handle })],
-    // @ts-expect-error a schema is made by valibot
-    ['a body that is no schema', () => route('POST /a', { auth: 'none', body: { sku: 'string' }, handle })],
+    ['a deadline of zero', () => route('GET /a', { auth: 'none', deadlineMs: 0, handle })],
     [
-      'a body that is validated later',
-      // @ts-expect-error what has to be awaited is the handler's own affair
+      'a body that is not a schema',
+      // @ts-expect-error not a valibot schema
+      () => route('POST /a', { auth: 'none', body: { sku: 'string' }, handle }),
+    ],
+    [
+      'an asynchronous body schema',
+      // @ts-expect-error asynchronous checks belong in the handler
       () => route('POST /a', { auth: 'none', body: v.objectAsync({}), handle }),
     ],
     // @ts-expect-error not a status of a success
     ['the status of a failure', () => route('GET /a', { auth: 'none', status: 404, handle })],
     [
-      'a parameter that the path has not',
+      'a parameter that the path does not have',
       () => route('GET /a/:id', { auth: 'none', params: v.object({ no: v.string() }), handle }),
     ],
     [
-      'a query that is to be a number',
+      'a number schema for a query parameter',
       () => route('GET /a', { auth: 'none', query: v.object({ page: v.optional(v.number()) }), handle }),
     ],
     [
-      'a parameter that is to be a list',
+      'a list schema for a path parameter',
       () => route('GET /a/:id', { auth: 'none', params: v.object({ id: v.array(v.string()) }), handle }),
     ],
     [
-      'an answer that is a list',
-      // @ts-expect-error an answer is an object of fields
+      'a response schema that is a list',
+      // @ts-expect-error a response is an object of fields
       () => route('GET /a', { auth: 'none', returns: v.array(v.string()), handle: () => ['a'] }),
     ],
     [
-      'an answer with success',
+      'a response schema with the field success',
       () =>
         route('GET /a', {
           auth: 'none',
@@ -75,7 +78,7 @@ describe('a declaration', () => {
         }),
     ],
     [
-      'an answer of nothing that returns something',
+      'a response schema for status 204',
       () => route('GET /a', { auth: 'none', status: 204, returns: v.object({}), handle: () => ({}) }),
     ],
     ['a body on GET', () => route('GET /a', { auth: 'none', body: v.object({}), handle })],
@@ -86,7 +89,7 @@ describe('a declaration', () => {
     })
   }
 
-  test('types its handler by its schemas, its path and its caller', () => {
+  test('types its handler from its schemas, its path and its caller', () => {
     const declared = route('POST /orders/:id/lines', {
       auth: 'customer',
       abilities: ['orders:write'],
@@ -114,7 +117,7 @@ describe('a declaration', () => {
         const name: string = service
         // @ts-expect-error a program has no customer
         rest.customer
-        // @ts-expect-error it is made when it is asked for by name
+        // @ts-expect-error a getter, which a rest omits
         rest.requestId
         return { name }
       },
@@ -124,20 +127,20 @@ describe('a declaration', () => {
   })
 })
 
-test('a route that declares its answer has to answer that, and need not be able to write to it', () => {
+test('the handler of a route with a response schema must return that type, which may be readonly', () => {
   const returns = v.object({ lines: v.array(v.object({ sku: v.string() })) })
   const lines: readonly { readonly sku: string }[] = [{ sku: 'A-1' }]
   route('GET /a', { auth: 'none', returns, handle: () => ({ lines }) })
   route('GET /a', { auth: 'none', returns, handle: () => streamed('lines', lines) })
-  // @ts-expect-error there is no such list
+  // @ts-expect-error the schema has no such list
   route('GET /a', { auth: 'none', returns, handle: () => streamed('rows', lines) })
-  // @ts-expect-error its items are others
+  // @ts-expect-error the items have another type
   route('GET /a', { auth: 'none', returns, handle: () => streamed('lines', [1]) })
   // @ts-expect-error a field is missing
   route('GET /a', { auth: 'none', returns, handle: () => ({}) })
   // @ts-expect-error a field has another type
   route('GET /a', { auth: 'none', returns, handle: () => ({ lines: [{ sku: 1 }] }) })
-  // @ts-expect-error nothing is answered
+  // @ts-expect-error nothing is returned
   route('GET /a', { auth: 'none', returns, handle: () => {} })
 })
 
@@ -154,14 +157,15 @@ describe('the router', () => {
     return hit.kind === 'route' ? [hit.route.path, hit.params] : [hit.allow]
   }
 
-  test('case 020: prefers a static part and falls back to a parameter', () => {
+  // Public case 020
+  test('prefers a static segment and falls back to a parameter', () => {
     assert.deepEqual(found('GET', '/api/orders/export'), ['/api/orders/export', {}])
     assert.deepEqual(found('GET', '/api/orders/export/lines'), ['/api/orders/:id/lines', { id: 'export' }])
     assert.deepEqual(found('DELETE', '/api/orders/export'), ['/api/orders/:orderId', { orderId: 'export' }])
     assert.deepEqual(found('OPTIONS', '/api/orders/export'), ['DELETE, GET, HEAD, OPTIONS'])
   })
 
-  test('compares static parts as they were sent and decodes parameters once', () => {
+  test('compares static segments as they were sent and decodes parameters once', () => {
     assert.deepEqual(found('GET', '/api/orders/%65xport'), ['/api/orders/:id', { id: 'export' }])
     assert.deepEqual(found('GET', '/api/orders/%2525'), ['/api/orders/:id', { id: '%25' }])
     assert.deepEqual(found('GET', '/api/orders/a%2Flines'), ['/api/orders/:id', { id: 'a/lines' }])
@@ -172,7 +176,8 @@ describe('the router', () => {
     assert.deepEqual(found('GET', '/api/orders/__proto__'), ['/api/orders/:id', { id: '__proto__' }])
   })
 
-  test('cases 020 and 099: tells a missing path from a missing method; a slash more makes another path', () => {
+  // Public case 020 and case 099
+  test('throws NotFound for an unknown path, also with an extra slash, and MethodNotAllowed for an unknown method', () => {
     assert.throws(() => match('GET', '/api/orders/export/'), NotFound)
     assert.throws(() => match('GET', '/api/orders/'), NotFound)
     assert.throws(() => match('GET', '//api/orders/1'), NotFound)
@@ -182,8 +187,8 @@ describe('the router', () => {
     )
   })
 
-  test('refuses two routes of one method and path, whatever a parameter is called', () => {
-    const twice = [...routes, route('GET /orders/:number', { auth: 'none', handle })]
-    assert.throws(() => createRouter(twice), RouteRefused)
+  test('refuses two routes with the same method and path, whatever their parameter names are', () => {
+    const duplicates = [...routes, route('GET /orders/:number', { auth: 'none', handle })]
+    assert.throws(() => createRouter(duplicates), RouteRefused)
   })
 })

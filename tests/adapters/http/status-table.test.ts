@@ -69,10 +69,10 @@ const SENTENCES: Readonly<Record<string, readonly [number, string]>> = {
   invalid_service_token: [401, 'A valid service token is required.'],
   insufficient_scope: [403, 'The token lacks an ability that this route requires.'],
   login_token_required: [403, 'Only a login token can log out.'],
-  not_found: [404, 'There is nothing at this path.'],
+  not_found: [404, 'Nothing was found at this path.'],
   method_not_allowed: [405, 'The path does not support this method.'],
   request_timeout: [408, 'The request took too long to arrive.'],
-  conflict: [409, 'This does not go with what is there already.'],
+  conflict: [409, 'The request conflicts with the current state.'],
   payload_too_large: [413, 'The body is larger than this route accepts.'],
   unsupported_media_type: [415, 'The body must be sent as application/json in UTF-8.'],
   expectation_failed: [417, 'The expectation cannot be met.'],
@@ -162,7 +162,7 @@ const closing: readonly Row[] = [
   ['the coding identity', 'Transfer-Encoding: identity'],
   ['chunked twice', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked'],
   ['a folded line', 'X-Folded: a\r\n b'],
-  ['a blank before the colon', 'X-Blank : a'],
+  ['a space before the colon', 'X-Blank : a'],
   ['a bare CR', 'X-Bare: a\rX-Other: b'],
   ['a NUL in a header', 'X-Nul: a\u0000b'],
   ['a second Host line', 'Host: other'],
@@ -187,7 +187,7 @@ const lines: readonly Row[] = [
   ['CONNECT', 'CONNECT localhost:1 HTTP/1.1\r\nHost: localhost:1\r\n\r\n'],
   ['a fragment in the target', 'GET /livez#top HTTP/1.1\r\nHost: a\r\n\r\n'],
   ['an unknown method token', 'FROBNICATE /livez HTTP/1.1\r\nHost: a\r\n\r\n'],
-  ['a method in small letters', 'get /livez HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ['a lower-case method', 'get /livez HTTP/1.1\r\nHost: a\r\n\r\n'],
   ['a target without a slash', 'GET livez HTTP/1.1\r\nHost: a\r\n\r\n'],
   ['a bare LF', 'GET /livez HTTP/1.1\nHost: a\n\n'],
   ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
@@ -207,17 +207,15 @@ const table: readonly Row[] = [
     () => success({ id: '7' }),
   ],
   ...['GET /api/%', 'GET /api/status%E0%A4%A', 'GET /api/orders/%ff', 'POST /api/login%', 'PUT /api/%'].map(
+    // Public case 018
     (line): Row => [
-      `case 018: 400 for an undecodable escape in ${line}`,
+      `400 for an undecodable escape in ${line}`,
       () => request(line),
       () => failure('invalid_request'),
     ],
   ),
-  [
-    'case 032: 400 for a NUL in a parameter',
-    () => request('GET /api/orders/%00'),
-    () => failure('invalid_request'),
-  ],
+  // Public case 032
+  ['400 for a NUL in a parameter', () => request('GET /api/orders/%00'), () => failure('invalid_request')],
   [
     '400 for no body',
     () => request('POST /api/login', ['Content-Type: application/json', 'Content-Length: 0']),
@@ -286,14 +284,14 @@ const table: readonly Row[] = [
     () => success({ online: true, version: '0.0.0-tests' }),
   ],
   [
-    "201 for a route of one's own",
+    '201 for a custom route',
     () => request('POST /api/orders', [GOOD(), 'Content-Type: application/json'], '{"sku":"a"}'),
     () => success({ sku: 'a' }, 201),
   ],
   ['404 for an unknown path', () => request('GET /api/nothing'), () => failure('not_found')],
-  ['404 for a slash at the end', () => request('POST /api/login/'), () => failure('not_found')],
-  ['404 for other case', () => request('POST /API/login'), () => failure('not_found')],
-  ['404 for an escaped static part', () => request('POST /api/%6Cogin'), () => failure('not_found')],
+  ['404 for a trailing slash', () => request('POST /api/login/'), () => failure('not_found')],
+  ['404 for another letter case', () => request('POST /API/login'), () => failure('not_found')],
+  ['404 for an escaped static segment', () => request('POST /api/%6Cogin'), () => failure('not_found')],
   ['404 for an empty parameter', () => request('GET /api/orders/'), () => failure('not_found')],
   [
     '405 for another method',
@@ -305,19 +303,21 @@ const table: readonly Row[] = [
     () => request('TRACE /api/orders/1'),
     () => failure('method_not_allowed', { headers: { Allow: 'DELETE, GET, HEAD, OPTIONS, PUT' } }),
   ],
+  // Public case 089
   [
-    'case 089: 408 for a slow head',
+    '408 for a slow head',
     () => 'POST /api/login HTTP/1.1\r\nHost: a\r\n',
     () => failure('request_timeout', { closes: true }),
   ],
+  // Public case 089
   [
-    'case 089: 408 for a slow body',
+    '408 for a slow body',
     () => login('{"email":"ana').replace(/Content-Length: \d+/, 'Content-Length: 99'),
     () => failure('request_timeout', { closes: true }),
   ],
-  ['409 for what a handler finds there', () => request('PUT /api/orders/mute'), () => failure('conflict')],
+  ['409 with the default message', () => request('PUT /api/orders/mute'), () => failure('conflict')],
   [
-    '409 in the words of a handler',
+    '409 with the message of a handler',
     () => request('PUT /api/orders/1'),
     () => failure('conflict', { error: 'The order is on its way already.' }),
   ],
@@ -340,13 +340,14 @@ const table: readonly Row[] = [
         error: 'The body must be sent without a content coding.',
       }),
   ],
+  // Public case 024
   [
-    'case 024: 417 for an unknown expectation',
+    '417 for an unknown expectation',
     () => login('{}', ['Content-Type: application/json', 'Expect: the-unexpected']),
     () => failure('expectation_failed', { closes: true }),
   ],
   [
-    '422 for the wrong shape',
+    '422 for wrong fields',
     () => login('{"email":7}'),
     () =>
       failure('validation_failed', { errors: { email: ['Must be a string.'], password: ['Is required.'] } }),
@@ -386,7 +387,7 @@ const table: readonly Row[] = [
     () => failure('headers_too_large', { closes: true }),
   ],
   [
-    '429 for a limit, in whole seconds',
+    '429 for a limit, rounded up to whole seconds',
     () => request('GET /api/limited'),
     () =>
       failure('too_many_requests', {
@@ -398,7 +399,7 @@ const table: readonly Row[] = [
       }),
   ],
   [
-    '429 for a limit that is over in no time, in one second',
+    '429 with a wait of at least one second',
     () => request('GET /api/limited-for-a-moment'),
     () =>
       failure('too_many_requests', {
@@ -412,7 +413,7 @@ const table: readonly Row[] = [
   ['500 for a bug', () => request('GET /api/broken'), () => failure('internal')],
 ]
 
-describe('every row of the status table, on the wire', () => {
+describe('the HTTP status', () => {
   for (const [name, bytes, expected] of [...table, ...closing, ...lines]) {
     test(name, async () => {
       const wanted = expected()
@@ -430,7 +431,8 @@ describe('every row of the status table, on the wire', () => {
     })
   }
 
-  test('case 089: 408 for a head that comes byte by byte, while others are served', async () => {
+  // Public case 089
+  test('408 for a head that arrives byte by byte, while other clients are served', async () => {
     const bytes = 'POST /api/login HTTP/1.1\r\nHost: a\r\n'
     const dripping = sendRaw(
       app.port,
@@ -448,7 +450,8 @@ describe('every row of the status table, on the wire', () => {
     assert.equal(closed, true)
   })
 
-  test('case 099: a path is compared as it is written, a query and a host before it are not', async () => {
+  // Public case 099
+  test('depends on the exact path, but not on the query or on the host of an absolute target', async () => {
     const body = JSON.stringify({ email: 'ana@example.com', password: 'wrong' })
     for (const [line, status, allow] of [
       ['POST /api/login', 401],
@@ -480,7 +483,7 @@ describe('every row of the status table, on the wire', () => {
     }
   })
 
-  test('200 for login, me and logout, whole', async () => {
+  test('200 for login, me and logout, with all headers and fields', async () => {
     const customer = await app.addCustomer({ email: 'Bea@Example.com' })
     const loggedIn = await sendRaw(
       app.port,
@@ -515,7 +518,7 @@ describe('every row of the status table, on the wire', () => {
     assert.deepEqual(comparable(again.answers[0]), failure('invalid_token', { headers: INVALID }))
   })
 
-  test('403 for a token that lacks the ability, before the body is looked at', async () => {
+  test('403 for a token that lacks the ability, before the body is read', async () => {
     const named = await namedToken(['orders:read'])
     const bytes = request('POST /api/orders', [`Authorization: Bearer ${named}`], 'x')
     const { answers } = await sendRaw(app.port, bytes, { answers: 1 })
@@ -526,7 +529,7 @@ describe('every row of the status table, on the wire', () => {
     )
   })
 
-  test('403 for a logout with a named token, which stays good', async () => {
+  test('403 for a logout with a named token, which stays valid', async () => {
     const named = await namedToken(['*'])
     const { answers } = await sendRaw(
       app.port,
@@ -537,7 +540,7 @@ describe('every row of the status table, on the wire', () => {
     assert.equal((await app.call('/api/me', { token: named })).status, 200)
   })
 
-  test('204 for OPTIONS and for a route that answers nothing: no body and no type', async () => {
+  test('204 for OPTIONS and for a route without a response body, without a Content-Type', async () => {
     const common = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
     const empty = { ...common, Connection: 'keep-alive' }
     const cases = [
@@ -553,7 +556,8 @@ describe('every row of the status table, on the wire', () => {
     }
   })
 
-  test('case 099: HEAD answers what GET does, without the body', async () => {
+  // Public case 099
+  test('and headers of HEAD equal those of GET, without the body', async () => {
     for (const path of ['/livez', '/api/status']) {
       const line = (method: string) =>
         request(`${method} ${path}`, [`Authorization: Bearer ${SERVICE_SECRET}`])
@@ -562,13 +566,13 @@ describe('every row of the status table, on the wire', () => {
       const { body: _, ...rest } = comparable(get.answers[0])
       assert.equal(rest.status, 200)
       assert.deepEqual(comparable(head.answers[0]), { ...rest, body: null })
-      // Read like the answer to a GET it never gets whole: not a byte of the announced body comes.
+      // Parsed like a GET response, it never completes: no byte of the declared body arrives.
       assert.deepEqual((await sendRaw(app.port, line('HEAD'), { quietMs: 300 })).answers, [])
     }
   })
 
-  test("the caller's own request id comes back where it is fit, else a new one", async () => {
-    for (const [sent, kept] of [
+  test("comes with the client's request id when it is valid, or a new one", async () => {
+    for (const [sent, isValid] of [
       ['abc-1._Z', true],
       ['a'.repeat(128), true],
       ['a'.repeat(129), false],
@@ -579,12 +583,12 @@ describe('every row of the status table, on the wire', () => {
         answers: 1,
       })
       const header = answers[0]?.headers.find(([name]) => name === 'X-Request-Id')?.[1]
-      assert.equal(header === sent, kept, sent)
+      assert.equal(header === sent, isValid, sent)
       assert.equal(JSON.parse(answers[0]?.body ?? '{}').request_id, header)
     }
   })
 
-  test('a bug is logged under its request id, and without its message with LOG_ERROR_MESSAGES=off', async () => {
+  test('500 is logged with the request id, and without the message when LOG_ERROR_MESSAGES=off', async () => {
     await sendRaw(app.port, request('GET /api/broken', ['X-Request-Id: find-me']), { answers: 1 })
     const line = app.logLines.find((text) => text.includes('find-me'))
     const { request_id, route: template, method, error, stack } = JSON.parse(line ?? '{}')

@@ -5,7 +5,7 @@ import { parseTraceId } from '../../../src/adapters/http/request/trace-context.t
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = '00f067aa0ba902b7'
 
-test('a traceparent is taken as W3C Trace Context has it, of later versions what is known', () => {
+test('parseTraceId returns the trace id of a valid traceparent, also of a later version', () => {
   for (const header of [
     `00-${TRACE}-${PARENT}-00`,
     `00-${TRACE}-${PARENT}-ff`,
@@ -15,7 +15,7 @@ test('a traceparent is taken as W3C Trace Context has it, of later versions what
     assert.equal(parseTraceId(header), TRACE, header)
 })
 
-test('one that is not valid is none', () => {
+test('parseTraceId returns null for an invalid traceparent', () => {
   for (const header of [
     undefined,
     '',

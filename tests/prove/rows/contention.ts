@@ -23,7 +23,7 @@ export const contentionRows: readonly Row[] = [
       },
       {
         name: 'nobody is told when to come again',
-        file: 'src/adapters/http/response/response.ts',
+        file: 'src/adapters/http/response/failure-response.ts',
         find: "if (error.reason === 'unavailable') return ['Retry-After', '1']",
         replace: '',
       },

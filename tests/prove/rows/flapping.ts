@@ -49,7 +49,7 @@ export const flappingRows: readonly Row[] = [
       },
       {
         name: 'a process whose database is away is not alive',
-        file: 'src/adapters/http/routes/built-in-routes.ts',
+        file: 'src/adapters/http/routes/probe-routes.ts',
         find: 'handle: () => undefined',
         replace: `async handle() {
         if (!(await report()).ready) throw new NotReady(null)

@@ -242,7 +242,7 @@ export const guessingRows: readonly Row[] = [
       {
         name: 'the header is believed without a proxy',
         file: 'src/adapters/http/request/client-address.ts',
-        find: 'if (trustedProxies === 0) return believed',
+        find: 'if (trustedProxies === 0) return address',
         replace: 'trustedProxies ||= 1',
       },
       {

@@ -23,13 +23,13 @@ export const logRows: readonly Row[] = [
       {
         name: "an error's message is logged",
         file: REPORT,
-        find: 'messages || isOwnSentence(error)',
+        find: 'messages || isOwnMessage(error)',
         replace: 'true',
       },
       {
         name: 'the whole stack is logged',
         file: REPORT,
-        find: 'stack: framesOf(stack, message)',
+        find: 'stack: extractFrames(stack, message)',
         replace: 'stack',
       },
       {
@@ -146,7 +146,7 @@ export const logRows: readonly Row[] = [
     mutants: [
       {
         name: 'any request id is taken over',
-        file: 'src/adapters/http/server/exchange.ts',
+        file: 'src/adapters/http/request/request-id.ts',
         find: '/^[A-Za-z0-9._-]{1,128}$/.test(presented)',
         replace: 'true',
       },

@@ -5,21 +5,21 @@ import { probe } from '../routing/route.ts'
 
 const inFolder = (name: string) => new URL(`../../../../docs-page/${name}`, import.meta.url)
 
-/** The document, made when it is first asked for, and the page that shows it, under a policy of its own origin. */
+/** Returns the routes of the OpenAPI document, which is created on its first request, and of the page that shows it. */
 export function documentationRoutes(document: () => Promise<object>): readonly Route[] {
-  let made: Promise<FileResponse> | null = null
+  let cached: Promise<FileResponse> | null = null
   return [
     probe('GET /openapi.json', {
       handle() {
-        made ??= document().then(
+        cached ??= document().then(
           (content) => textFile(JSON.stringify(content)),
           (error) => {
-            // The next is to try it again.
-            made = null
+            // The next request tries again.
+            cached = null
             throw error
           },
         )
-        return made
+        return cached
       },
     }),
     ...pageRoutes([

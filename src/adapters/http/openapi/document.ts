@@ -2,23 +2,23 @@ import type { Route } from '../routing/declared-route.ts'
 import { FAILURE_SCHEMAS } from './failures.ts'
 import { describeOperation, type Shared } from './operation.ts'
 
-/** What a document says of the service as a whole. */
+/** The service's data in the document. */
 export interface ApiInfo {
   readonly title: string
-  /** The label of the API, which changes only with its contract. */
+  /** The version label of the API, which changes only with its contract. */
   readonly label: string
-  /** The base address, without a slash at its end. */
+  /** The base URL, without a trailing slash. */
   readonly serverUrl: string
 }
 
-/** A table of routes as a document of OpenAPI 3.1. */
+/** The OpenAPI 3.1 document of a table of routes. */
 export interface ApiDocument {
   readonly document: Readonly<Record<string, unknown>>
-  /** What of the schemas could not be said in it, as whole sentences that name route and part. */
+  /** The parts of schemas that the document cannot express, as sentences that name route and part. */
   readonly problems: readonly string[]
 }
 
-/** Describes the routes in their order. Pure, and never throws for a schema: see `describe`. */
+/** Describes the routes in order. Pure; never throws for a schema (see `describe`). */
 export function openApiDocument(routes: readonly Route[], { title, label, serverUrl }: ApiInfo): ApiDocument {
   const shared: Shared = { schemas: { ...FAILURE_SCHEMAS }, responses: {}, problems: [] }
   const ids = new Set<string>()
@@ -27,7 +27,7 @@ export function openApiDocument(routes: readonly Route[], { title, label, server
     { template: string; names: readonly string[]; item: Record<string, object> }
   >()
   for (const route of routes) {
-    // What a parameter is called makes no other path, and a document may hold each of them once.
+    // Parameter names do not distinguish paths, and a document may contain each path only once.
     const shape = route.path.replace(/:\w+/g, ':')
     const template = route.path.replace(/:(\w+)/g, '{$1}')
     const path = paths.get(shape) ?? { template, names: route.path.match(/(?<=:)\w+/g) ?? [], item: {} }
@@ -47,12 +47,12 @@ export function openApiDocument(routes: readonly Route[], { title, label, server
           loginToken: {
             type: 'http',
             scheme: 'bearer',
-            description: "A customer's token: that of a login, or a named one with abilities of its own.",
+            description: "A customer's token: a login token, or a named token with its own abilities.",
           },
           serviceToken: {
             type: 'http',
             scheme: 'bearer',
-            description: 'The secret of a program, which the operator has configured.',
+            description: 'The secret of a program, configured by the operator.',
           },
         },
       },
@@ -63,11 +63,11 @@ export function openApiDocument(routes: readonly Route[], { title, label, server
 
 const DESCRIPTION = [
   'A success has `success: true` and the fields of its operation. A failure has `success: false` and a `reason`,',
-  'a stable word to switch on. Beside the failures of each operation: 404 `not_found` for a path that does not',
-  'exist, and 405 `method_not_allowed`, with `Allow`, for a method that the path does not have.',
+  'a stable identifier for clients. Besides the failures of each operation, the service returns 404 `not_found` for a',
+  'path that does not exist, and 405 `method_not_allowed`, with `Allow`, for a method that the path does not support.',
 ].join(' ')
 
-/** Such as `getOrdersById`; a number is put behind one that is taken. */
+/** Returns an id such as `getOrdersById`, with a number appended when it is taken. */
 function newId({ method, path }: Route, taken: Set<string>): string {
   const words = path
     .replace(/^\/api\//, '/')

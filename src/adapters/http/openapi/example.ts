@@ -1,8 +1,8 @@
 import type { JsonSchema } from './json-schema.ts'
 
-const DEPTH = 8
+const MAX_DEPTH = 8
 
-const OF_FORMAT: Readonly<Record<string, string>> = {
+const BY_FORMAT: Readonly<Record<string, string>> = {
   email: 'ana@example.com',
   uuid: '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34',
   'date-time': '2030-01-31T12:00:00.000Z',
@@ -13,7 +13,7 @@ const OF_FORMAT: Readonly<Record<string, string>> = {
   ipv6: '2001:db8::1',
 }
 
-/** A value that the schema describes: its own example where it has one, else the plainest. */
+/** Returns a value that the schema accepts: the schema's own example, or a minimal value. */
 export function exampleValue(
   schema: JsonSchema,
   definitions: Readonly<Record<string, JsonSchema>>,
@@ -24,12 +24,12 @@ export function exampleValue(
   if (examples?.[0] !== undefined) return examples[0]
   for (const keyword of ['const', 'default']) if (Object.hasOwn(schema, keyword)) return schema[keyword]
   if (words?.[0] !== undefined) return words[0]
-  if (depth > DEPTH) return null
+  if (depth > MAX_DEPTH) return null
   if ($ref !== undefined) return next(definitions[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {})
   const choice = anyOf?.[0] ?? oneOf?.[0]
   if (choice !== undefined) return next(choice)
   if (allOf !== undefined) return Object.assign({}, ...allOf.map(next))
-  return plainest(schema as Keywords, next)
+  return minimalValue(schema as Keywords, next)
 }
 
 interface Keywords {
@@ -50,7 +50,7 @@ interface Keywords {
   readonly format?: string
 }
 
-function plainest(schema: Keywords, next: (other: JsonSchema) => unknown): unknown {
+function minimalValue(schema: Keywords, next: (other: JsonSchema) => unknown): unknown {
   switch (schema.type) {
     case 'object':
       return Object.fromEntries(
@@ -60,7 +60,7 @@ function plainest(schema: Keywords, next: (other: JsonSchema) => unknown): unkno
       return schema.prefixItems?.map(next) ?? (schema.items === undefined ? [] : [next(schema.items)])
     case 'string': {
       const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema
-      const word = OF_FORMAT[schema.format ?? ''] ?? 'text'
+      const word = BY_FORMAT[schema.format ?? ''] ?? 'text'
       return word.padEnd(minLength, '.').slice(0, maxLength)
     }
     case 'number':

@@ -1,68 +1,13 @@
-import {
-  InsufficientScope,
-  InvalidCredentials,
-  InvalidServiceToken,
-  InvalidToken,
-  type LatchkeyError,
-  LoginTokenRequired,
-  MissingToken,
-  TooManyRequests,
-  TooManyUnknownTokens,
-  Unavailable,
-  ValidationFailed,
-} from '../../../domain/errors.ts'
-import {
-  Conflict,
-  ExpectationFailed,
-  type FailureReason,
-  HeadersTooLarge,
-  Internal,
-  InvalidJson,
-  InvalidRequest,
-  MethodNotAllowed,
-  NotFound,
-  PayloadTooLarge,
-  RequestTimeout,
-  SameOriginRequired,
-  STATUS_BY_REASON,
-  UnsupportedMediaType,
-} from '../errors.ts'
-import { toFailure } from '../response/response.ts'
+import { type FailureReason, STATUS_BY_REASON } from '../errors.ts'
+import { toFailure } from '../response/failure-response.ts'
 import type { Route } from '../routing/declared-route.ts'
+import { SAMPLES } from './failure-samples.ts'
 import type { JsonSchema } from './json-schema.ts'
-
-/** One of each failure, or of each of its forms: the document shows what the service makes of them. */
-const SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyError[]>> = {
-  invalid_request: [new InvalidRequest({ closes: false })],
-  invalid_json: [new InvalidJson()],
-  missing_token: [new MissingToken()],
-  invalid_token: [new InvalidToken()],
-  invalid_credentials: [new InvalidCredentials()],
-  invalid_service_token: [new InvalidServiceToken()],
-  insufficient_scope: [new InsufficientScope(['orders:read'])],
-  login_token_required: [new LoginTokenRequired()],
-  same_origin_required: [new SameOriginRequired()],
-  not_found: [new NotFound()],
-  method_not_allowed: [new MethodNotAllowed('OPTIONS, POST')],
-  request_timeout: [new RequestTimeout()],
-  conflict: [new Conflict()],
-  payload_too_large: [new PayloadTooLarge()],
-  unsupported_media_type: [new UnsupportedMediaType('media_type'), new UnsupportedMediaType('coding')],
-  expectation_failed: [new ExpectationFailed()],
-  validation_failed: [new ValidationFailed({ email: ['Is required.'] })],
-  too_many_requests: [
-    new TooManyRequests({ name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 60_000 }),
-    new TooManyUnknownTokens({ name: 'tokens', failures: 100, windowMs: 5000, retryAfterMs: 1000 }),
-  ],
-  headers_too_large: [new HeadersTooLarge()],
-  internal: [new Internal(undefined)],
-  unavailable: [new Unavailable()],
-}
 
 const REASONS = Object.keys(STATUS_BY_REASON) as readonly FailureReason[]
 
-/** The reasons for which a route may be refused. */
-function reasonsOf(route: Route): ReadonlySet<FailureReason> {
+/** Returns the reasons for which a route may refuse a request. */
+function failureReasons(route: Route): ReadonlySet<FailureReason> {
   const validates = [route.params, route.query, route.body].some((schema) => schema !== null)
   return new Set([
     'invalid_request',
@@ -82,7 +27,7 @@ function reasonsOf(route: Route): ReadonlySet<FailureReason> {
   ])
 }
 
-/** The envelope of every failure, and of one with sentences by field. */
+/** The schema of the failure envelope, and of its additional sentences by field. */
 export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Failure: {
     type: 'object',
@@ -94,9 +39,9 @@ export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         enum: [...new Set(Object.values(STATUS_BY_REASON))],
         description: 'The status.',
       },
-      error: { type: 'string', description: 'A whole sentence, safe to show.' },
-      reason: { type: 'string', enum: REASONS, description: 'A stable word to switch on.' },
-      request_id: { type: 'string', description: 'To be quoted when asking for help.' },
+      error: { type: 'string', description: 'A complete sentence that is safe to display.' },
+      reason: { type: 'string', enum: REASONS, description: 'A stable identifier for clients.' },
+      request_id: { type: 'string', description: 'Quote it in support requests.' },
     },
   },
   FieldErrors: {
@@ -106,27 +51,27 @@ export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       errors: {
         type: 'object',
         description:
-          'Sentences by field: a dot path inside the body, `query.x`, `params.x`, or `body` for the whole.',
+          'Sentences by field: a dot path in the body, `query.x`, `params.x`, or `body` for the whole body.',
         additionalProperties: { type: 'array', items: { type: 'string' } },
       },
     },
   },
 }
 
-/** The failures of a route as responses by status, each with the name under which others may share it. */
+/** Returns the failures of a route as responses by status, each with a name under which routes share it. */
 export function describeFailures(route: Route): readonly (readonly [status: number, name: string, object])[] {
-  const reasons = [...reasonsOf(route)].sort((a, b) => REASONS.indexOf(a) - REASONS.indexOf(b))
+  const reasons = [...failureReasons(route)].sort((a, b) => REASONS.indexOf(a) - REASONS.indexOf(b))
   const statuses = [...new Set(reasons.map((reason) => STATUS_BY_REASON[reason]))]
   return statuses.map((status) => {
-    const those = reasons.filter((reason) => STATUS_BY_REASON[reason] === status)
-    return [status, those.join('.'), responseOf(status, those)]
+    const matching = reasons.filter((reason) => STATUS_BY_REASON[reason] === status)
+    return [status, matching.join('.'), describeResponse(status, matching)]
   })
 }
 
-function responseOf(status: number, reasons: readonly FailureReason[]): object {
-  const told = reasons.flatMap((reason) => SAMPLES[reason].map((sample) => ({ reason, sample })))
+function describeResponse(status: number, reasons: readonly FailureReason[]): object {
+  const samples = reasons.flatMap((reason) => SAMPLES[reason].map((sample) => ({ reason, sample })))
   const headers = new Map<string, string[]>([['X-Request-Id', ['a-request']]])
-  for (const { sample } of told) {
+  for (const { sample } of samples) {
     const list = toFailure(sample, 'a-request').headers
     for (let i = 0; i < list.length; i += 2) {
       const name = list[i] as string
@@ -151,7 +96,7 @@ function responseOf(status: number, reasons: readonly FailureReason[]): object {
           ],
         },
         examples: Object.fromEntries(
-          told
+          samples
             .reverse()
             .map(({ reason, sample }) => [
               reason,

@@ -1,15 +1,15 @@
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import type { Schema } from '../routing/declared-route.ts'
 
-/** A schema of JSON Schema 2020-12, as OpenAPI 3.1 takes it. */
+/** A JSON Schema (draft 2020-12), as in OpenAPI 3.1. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
-/** What a schema of valibot is in a document. */
+/** A valibot schema as JSON Schema. */
 export interface Described {
   readonly schema: JsonSchema
-  /** Schemas that it refers to, by their names among the components. */
+  /** The schemas that it references, by component name. */
   readonly definitions: Readonly<Record<string, JsonSchema>>
-  /** What could not be said in JSON Schema, as whole sentences; the document then allows more than the route does. */
+  /** What JSON Schema cannot express, as sentences. The document then allows more than the route does. */
   readonly problems: readonly string[]
 }
 
@@ -17,17 +17,18 @@ type Side = 'input' | 'output'
 type OverrideSchema = Parameters<NonNullable<ConversionConfig['overrideSchema']>>[0]
 type OverrideAction = Parameters<NonNullable<ConversionConfig['overrideAction']>>[0]
 
-/** Rules that only narrow what is said already, and transformations that leave the type as it was. */
+/** Rules that only narrow the described type, and transformations that do not change it. */
 const HARMLESS =
   /check|^(trim|trim_start|trim_end|to_lower_case|to_upper_case|normalize|brand|readonly|flavor)$/
 
 /**
- * Describes what comes in (`input`) or what is answered (`output`). Never throws: what JSON Schema has no word for is
- * described as the nearest that allows no less. `name` is a prefix that makes the names of its definitions its own.
+ * Describes the request side (`input`) or the response side (`output`) of a schema. Never throws: what JSON Schema cannot
+ * express is described by the nearest schema that allows at least as much. `name` is a prefix that makes the names of the
+ * definitions unique.
  */
 export function describe(schema: Schema, side: Side, name: string): Described {
   const problems: string[] = []
-  const refOf = (id: string) => `${name}.${id}`
+  const refName = (id: string) => `${name}.${id}`
   try {
     const { $schema, $defs, ...own } = toJsonSchema(schema, {
       target: 'draft-2020-12',
@@ -35,12 +36,12 @@ export function describe(schema: Schema, side: Side, name: string): Described {
       errorMode: 'ignore',
       overrideSchema: (context) => nearestSchema(context, side, problems),
       overrideAction: (context) => nearestAction(context, side, problems),
-      overrideRef: ({ referenceId }) => `#/components/schemas/${refOf(referenceId)}`,
+      overrideRef: ({ referenceId }) => `#/components/schemas/${refName(referenceId)}`,
     }) as JsonSchema
     const definitions = Object.entries(($defs ?? {}) as Record<string, JsonSchema>)
     return {
       schema: own,
-      definitions: Object.fromEntries(definitions.map(([id, definition]) => [refOf(id), definition])),
+      definitions: Object.fromEntries(definitions.map(([id, definition]) => [refName(id), definition])),
       problems,
     }
   } catch (error) {
@@ -54,9 +55,9 @@ function nearestSchema(
   problems: string[],
 ): { format?: string; type?: 'string' } | null {
   if (errors === undefined) return null
-  // What is answered as a Date arrives as its text.
+  // JSON serializes a Date as text.
   if (valibotSchema.type === 'date' && side === 'output') return { type: 'string', format: 'date-time' }
-  problems.push(`JSON Schema has no "${valibotSchema.type}"; anything is documented.`)
+  problems.push(`JSON Schema cannot express "${valibotSchema.type}"; the document allows any value.`)
   return {}
 }
 
@@ -69,10 +70,10 @@ function nearestAction(
   if (errors === undefined || HARMLESS.test(type)) return null
   if (type === 'regex') {
     const { pattern, ...rest } = jsonSchema
-    problems.push('JSON Schema has no flags of regular expressions; the pattern is left out.')
+    problems.push('JSON Schema has no regular expression flags; the document omits the pattern.')
     return rest
   }
   if (kind !== 'transformation' || side === 'input') return null
-  problems.push(`What "${type}" answers is not known; put a schema behind it. Anything is documented.`)
+  problems.push(`The output of "${type}" is unknown; add a schema after it. The document allows any value.`)
   return {}
 }

@@ -3,14 +3,14 @@ import { exampleValue } from './example.ts'
 import { describeFailures } from './failures.ts'
 import { describe, type JsonSchema } from './json-schema.ts'
 
-/** What the operations of a document share, gathered while they are described. */
+/** The components that the operations of a document share. `describeOperation` adds to them. */
 export interface Shared {
   readonly schemas: Record<string, JsonSchema>
   readonly responses: Record<string, object>
   readonly problems: string[]
 }
 
-/** An operation of OpenAPI 3.1; `names` are those of the path's parameters in the document, in their order. */
+/** Returns the OpenAPI 3.1 operation. `names` are the path's parameter names in the document, in order. */
 export function describeOperation(
   route: Route,
   id: string,
@@ -26,18 +26,18 @@ export function describeOperation(
     ...(abilities.length === 0
       ? {}
       : {
-          description: `Required of the token: ${abilities.map((ability) => `\`${ability}\``).join(', ')}.`,
+          description: `The token needs the abilities: ${abilities.map((ability) => `\`${ability}\``).join(', ')}.`,
           'x-abilities': abilities,
         }),
     security: auth === 'none' ? [] : [auth === 'customer' ? { loginToken: abilities } : { serviceToken: [] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === null
       ? {}
-      : { requestBody: { required: true, content: json(described(route.body, 'input', 'body')) } }),
+      : { requestBody: { required: true, content: json(addSchema(route.body, 'input', 'body')) } }),
     responses: { [route.status]: success(), ...failures() },
   }
 
-  function described(schema: Schema, side: 'input' | 'output', part: string): JsonSchema {
+  function addSchema(schema: Schema, side: 'input' | 'output', part: string): JsonSchema {
     const { schema: own, definitions, problems } = describe(schema, side, `${id}.${part}`)
     Object.assign(shared.schemas, definitions)
     shared.problems.push(...problems.map((problem) => `${route.method} ${route.path}, ${part}: ${problem}`))
@@ -58,7 +58,7 @@ export function describeOperation(
   function queryParameters(): readonly object[] {
     if (route.query === null) return []
     const { properties, required = [], ...rest } = fields(route.query, 'query')
-    // Names that are not known beforehand: an object whose fields are the query's.
+    // The parameter names are not declared: describe the query as one object.
     if (properties === undefined)
       return [{ name: 'query', in: 'query', style: 'form', explode: true, schema: rest }]
     return Object.entries(properties).map(([name, schema]) => ({
@@ -70,13 +70,13 @@ export function describeOperation(
   }
 
   function fields(schema: Schema | null, part: string): Fields {
-    return schema === null ? {} : described(schema, 'input', part)
+    return schema === null ? {} : addSchema(schema, 'input', part)
   }
 
   function success(): object {
     const headers = { 'X-Request-Id': { schema: { type: 'string' } } }
-    if (route.status === 204) return { description: 'Done; there is no body.', headers }
-    const own: Fields = route.returns === null ? {} : described(route.returns, 'output', 'answer')
+    if (route.status === 204) return { description: 'Success, without a body.', headers }
+    const own: Fields = route.returns === null ? {} : addSchema(route.returns, 'output', 'response')
     const schema = {
       ...own,
       type: 'object',

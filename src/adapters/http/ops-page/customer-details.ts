@@ -2,20 +2,20 @@ import { isoTime } from '../../../application/use-cases/me.ts'
 import type { Customer } from '../../../domain/customer.ts'
 import { type LoginToken, tokenState } from '../../../domain/login-token.ts'
 
-/** So many of a customer's tokens are shown. */
-const MOST = 200
+/** The number of a customer's tokens that are shown. */
+const MAX_TOKENS = 200
 
-/** A customer as an operator is told of one. */
+/** Returns a customer's data for the operator's page. */
 export function customerDetails({ id, email, name, createdAtMs, disabledAtMs }: Customer) {
   return { id, email, name, created_at: isoTime(createdAtMs), disabled_at: timeOrNull(disabledAtMs) }
 }
 
-/** The tokens, those that are active first, and how many more there are; never a secret, nor its digest. */
+/** Returns the tokens, active ones first, and the number of omitted ones. Never contains a secret or its digest. */
 export function tokenDetails(tokens: readonly LoginToken[], nowMs: number) {
   const isActive = (token: LoginToken) => tokenState(token, nowMs) === 'active'
   const sorted = [...tokens.filter(isActive), ...tokens.filter((token) => !isActive(token))]
   return {
-    tokens: sorted.slice(0, MOST).map((token) => ({
+    tokens: sorted.slice(0, MAX_TOKENS).map((token) => ({
       id: token.id,
       name: token.name,
       abilities: token.abilities,
@@ -24,7 +24,7 @@ export function tokenDetails(tokens: readonly LoginToken[], nowMs: number) {
       last_used_at: timeOrNull(token.lastUsedAtMs),
       expires_at: timeOrNull(token.expiresAtMs),
     })),
-    more: Math.max(0, sorted.length - MOST),
+    more: Math.max(0, sorted.length - MAX_TOKENS),
   }
 }
 

@@ -2,10 +2,10 @@ import { CSS, HTML, JAVASCRIPT, pageRoutes, SVG } from '../response/page-files.t
 import type { Route } from '../routing/declared-route.ts'
 
 const own = (name: string) => new URL(`../../../../ops-page/${name}`, import.meta.url)
-/** What both pages look like and are made with. */
+/** Files that both pages use. */
 const shared = (name: string) => new URL(`../../../../docs-page/${name}`, import.meta.url)
 
-/** The operator's page and its parts: they hold nothing that is secret, so anybody may have them. */
+/** Returns the routes of the operator's page. Its files are public, because they contain nothing secret. */
 export function opsPage(): readonly Route[] {
   return pageRoutes([
     ['/ops', own('index.html'), HTML],

@@ -8,64 +8,64 @@ import { customerDetails, tokenDetails } from './customer-details.ts'
 import { opsPage } from './page.ts'
 import { requireSameOrigin } from './same-origin.ts'
 
-/** What the operator's page shows of the service that it is a page of. */
+/** The data that the operator's page shows about the service. */
 export interface OpsSource {
-  /** What was measured lately, and by which process. */
+  /** Recent samples, and the process that measured them. */
   readonly live: () => ResponseFields
   readonly nowMs: () => number
-  /** Where the service is reached, if it is not where it listens. */
+  /** The service's public URL; null when it equals the listening address. */
   readonly publicUrl: string | null
 }
 
 const uuid = v.pipe(v.string(), v.uuid())
-const byEmail = v.object({
+const emailField = v.object({
   email: v.pipe(
     v.string(),
     v.transform(trimmedEmail),
     v.check((email) => emailProblem(email) === null, 'Must be an e-mail.'),
   ),
 })
-const ofCustomer = v.object({ customer_id: uuid })
-const ofToken = v.object({ customer_id: uuid, token_id: uuid })
+const customerFields = v.object({ customer_id: uuid })
+const tokenFields = v.object({ customer_id: uuid, token_id: uuid })
 
-interface Asked<Body> extends RequestContext {
+interface ActionContext<Body> extends RequestContext {
   /** The name of the service token. */
   readonly service: string
   readonly body: Body
 }
 
-/** The operator's page with what it asks for: all but its files behind a service token. */
+/** Returns the routes of the operator's page and of its data. The data requires a service token. */
 export function opsRoutes(useCases: UseCases, { live, nowMs, publicUrl }: OpsSource): readonly Route[] {
   const { customers, tokens } = useCases
   return [
     ...opsPage(),
     declareRoute('', 'GET /ops/live', { auth: 'service', handle: () => live() }),
 
-    // An e-mail is sent in a body: addresses are kept by browsers, balancers and logs.
-    asked('POST /ops/customer', byEmail, async ({ body, deadline }) => {
+    // The e-mail is sent in the body, because browsers, load balancers and logs store URLs.
+    action('POST /ops/customer', emailField, async ({ body, deadline }) => {
       const customer = await customers.find(body.email, deadline)
       if (customer === null) return { customer: null, tokens: [], more: 0 }
       const all = await tokens.listByCustomer(customer.id, deadline)
       return { customer: customerDetails(customer), ...tokenDetails(all, nowMs()) }
     }),
-    asked('POST /ops/revoke', ofToken, async ({ body, deadline, requester, service }) => ({
+    action('POST /ops/revoke', tokenFields, async ({ body, deadline, requester, service }) => ({
       revoked: await tokens.revoke(body.customer_id, { id: body.token_id }, deadline, { requester, service }),
     })),
-    asked('POST /ops/revoke-all', ofCustomer, async ({ body, deadline, requester, service }) => ({
+    action('POST /ops/revoke-all', customerFields, async ({ body, deadline, requester, service }) => ({
       revoked: await tokens.revoke(body.customer_id, {}, deadline, { requester, service }),
     })),
   ]
 
-  function asked<S extends Schema>(
+  function action<S extends Schema>(
     pattern: `POST /${string}`,
     body: S,
-    handle: (context: Asked<v.InferOutput<S>>) => Promise<ResponseFields>,
+    handle: (context: ActionContext<v.InferOutput<S>>) => Promise<ResponseFields>,
   ): Route {
     return declareRoute('', pattern, {
       auth: 'service',
       body,
       throws: ['same_origin_required'],
-      handle(context: Asked<v.InferOutput<S>>) {
+      handle(context: ActionContext<v.InferOutput<S>>) {
         requireSameOrigin(context.headers, publicUrl)
         return handle(context)
       },

@@ -1,19 +1,19 @@
 import { SameOriginRequired } from '../errors.ts'
 import type { RequestContext } from '../request/context.ts'
 
-/** A header that no form and no link can send, and no other origin without being asked, which it is refused (Fetch, 3.2). */
+/** A header that no form or link can send. Another origin needs a CORS preflight for it, which is refused (Fetch, 3.2). */
 const OWN_HEADER = 'x-requested-with'
 const OWN_VALUE = 'ops-page'
 
 /**
- * Throws `SameOriginRequired` unless a page of this origin asks: by the header of the page, and by what the browser says of
- * it in `Sec-Fetch-Site`, or in `Origin` where that is not sent. `publicUrl` is another address of this origin, if any.
+ * Throws `SameOriginRequired` unless a page of this origin sent the request. Checks the page's own header, and the browser's
+ * `Sec-Fetch-Site` header, or `Origin` without it. `publicUrl` is another address of this origin, or null.
  */
 export function requireSameOrigin(headers: RequestContext['headers'], publicUrl: string | null): void {
-  if (headers[OWN_HEADER] !== OWN_VALUE || !comesFromHere(headers, publicUrl)) throw new SameOriginRequired()
+  if (headers[OWN_HEADER] !== OWN_VALUE || !isSameOrigin(headers, publicUrl)) throw new SameOriginRequired()
 }
 
-function comesFromHere(
+function isSameOrigin(
   { 'sec-fetch-site': site, origin, host }: RequestContext['headers'],
   publicUrl: string | null,
 ): boolean {

@@ -1,6 +1,9 @@
 import { MalformedToken, MissingToken } from '../../../domain/errors.ts'
 
-/** The text after `Bearer` (RFC 6750, section 2.1); throws what RFC 6750, section 3.1, has for none or a bad one. */
+/**
+ * Returns the text after `Bearer` (RFC 6750, section 2.1). Throws `MissingToken` without bearer credentials, and
+ * `MalformedToken` when the token is empty (section 3.1).
+ */
 export function bearerToken(authorization: string | undefined): string {
   const parts = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/.exec(authorization ?? '')
   if (parts?.[1]?.toLowerCase() !== 'bearer') throw new MissingToken()
@@ -9,7 +12,7 @@ export function bearerToken(authorization: string | undefined): string {
   return token
 }
 
-/** Null for whatever is no bearer token: a service route has one answer for all of them. */
+/** Returns null without a bearer token: a service route has one response for all these cases. */
 export function serviceToken(authorization: string | undefined): string | null {
   try {
     return bearerToken(authorization)

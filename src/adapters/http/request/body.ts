@@ -1,9 +1,10 @@
 import { ValidationFailed } from '../../../domain/errors.ts'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
 import { InvalidJson, PayloadTooLarge, UnsupportedMediaType } from '../errors.ts'
-import { ClientGone, type Exchange } from '../server/exchange.ts'
+import { ClientGone } from '../server/client-gone.ts'
+import type { Exchange } from '../server/exchange.ts'
 
-/** Reads the JSON of a route that needs it; the media type is looked at before the first byte is read. */
+/** Reads and parses the JSON body. Checks the media type before it reads the first byte. */
 export async function readJson(exchange: Exchange): Promise<unknown> {
   const { declaredBytes } = exchange
   if (declaredBytes === 0) throw new InvalidJson()
@@ -14,10 +15,10 @@ export async function readJson(exchange: Exchange): Promise<unknown> {
   return parse(chunks)
 }
 
-/** Reads past the body of a route that needs none, so that its size is known before anything is done. */
+/** Discards the body of a route that needs none. Resolves when its size is known to be within the limit. */
 export function dropBody(exchange: Exchange): MaybePromise<void> {
   checkDeclaredLength(exchange)
-  // A body of a known length within the limit need not be waited for: the parser reads past it by itself.
+  // A body of a known length within the limit needs no wait: the parser skips it.
   if (exchange.declaredBytes === null) return read(exchange, () => {})
 }
 
@@ -35,15 +36,15 @@ function checkMediaType({ request }: Exchange): void {
 }
 
 /**
- * RFC 8259, section 9, lets a parser set a limit on nesting: whatever looks at a body by calling itself would run out of
- * stack with one of a few thousand levels, which takes some kilobytes.
+ * RFC 8259, section 9, lets a parser limit the nesting depth. A recursive function would overflow the stack on a body of a
+ * few thousand levels, which takes a few kilobytes.
  */
-const MOST_LEVELS = 100
+const MAX_DEPTH = 100
 
 const PARAMETER =
   /[\t ]*;[\t ]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[^"\\]|\\.)*"))?/y
 
-/** RFC 9110, section 8.3.1: `application/json` in any case, with at most one charset, which is utf-8. */
+/** RFC 9110, section 8.3.1: `application/json`, case-insensitive, with at most one charset, which is utf-8. */
 function isJsonInUtf8(contentType: string): boolean {
   const type = /^application\/json/i.exec(contentType)
   if (type === null) return false
@@ -69,7 +70,7 @@ function read(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> 
     exchange.awaitsContinue = false
     response.writeContinue()
   }
-  // Not before the end of this turn: node reports a request before it has parsed what arrived together with its head.
+  // Only after this event loop turn: node reports a request before it has parsed the bytes that arrived with its head.
   const late = setImmediate(() => {
     exchange.bodyWasLate = true
   })
@@ -84,7 +85,7 @@ function read(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> 
         take(chunk)
         return
       }
-      // At once: what is pipelined behind it must not begin before the rejection has been handled.
+      // Set it now: a pipelined request behind this one must not begin before the rejection is handled.
       exchange.closes = true
       fail(new PayloadTooLarge())
     }
@@ -109,23 +110,23 @@ function read(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> 
 
 function parse(chunks: readonly Buffer[]): unknown {
   const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
-  const value = parsed(bytes)
-  // As many levels take twice as many brackets.
-  if (bytes.length > 2 * MOST_LEVELS && isDeeper(value, MOST_LEVELS))
-    throw new ValidationFailed({ body: [`Must be nested no deeper than ${MOST_LEVELS} levels.`] })
+  const value = decodeJson(bytes)
+  // Each level takes two brackets.
+  if (bytes.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH))
+    throw new ValidationFailed({ body: [`Must be nested no deeper than ${MAX_DEPTH} levels.`] })
   return value
 }
 
-function parsed(bytes: Buffer): unknown {
+function decodeJson(bytes: Buffer): unknown {
   try {
-    // Fatal: lossy decoding would make two passwords one. A byte-order mark is dropped by it.
+    // Fatal: lossy decoding would make two different passwords equal. The decoder drops a byte-order mark.
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
     throw new InvalidJson()
   }
 }
 
-/** Whether lists and objects stand in one another on more levels; looks no further than these. */
+/** Whether lists and objects are nested deeper than `levels`. Recurses no deeper than that. */
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1))

@@ -5,10 +5,10 @@ import type { Caller } from '../../../application/use-cases/authenticate.ts'
 import type { Exchange } from '../server/exchange.ts'
 import { type RequestLog, requestLog } from './request-log.ts'
 
-/** Who calls: a customer, a service, or nobody known. */
+/** The caller: a customer, a service, or anonymous. */
 export type AnyCaller = Partial<Caller> & { readonly service?: string }
 
-/** What came in beside the caller, validated. */
+/** The validated input. */
 export interface Input {
   readonly body: unknown
   readonly query: unknown
@@ -16,26 +16,26 @@ export interface Input {
 }
 
 /**
- * What every handler is given, whoever calls. A class, so that the compiler knows what a spread or a rest of it leaves
- * behind: what has no place of its own is made when it is asked for by name.
+ * What every handler receives, for any caller. It is a class so that the compiler knows that a spread or a rest omits the
+ * getters, which are computed on access.
  */
 export declare abstract class RequestContext {
   abstract get requestId(): string
-  /** 32 hexadecimal digits of the trace that the request is part of; null where there is none. */
+  /** The trace id, 32 hexadecimal digits; null without a trace. */
   abstract get traceId(): string | null
-  /** Header lines by lower-case name, as node:http has them. */
+  /** The headers by lower-case name, as in `node:http`. */
   abstract get headers(): Readonly<Record<string, string | string[] | undefined>>
-  /** What this request may still spend on waiting for its stores. */
+  /** The deadline of this request's calls to stores. */
   readonly deadline: Deadline
-  /** Where the request comes from, and whether its answer is still wanted. */
+  /** The client's address, and whether it still waits for the response. */
   readonly requester: Requester
-  /** Aborts when the client goes away or the route's deadline passes; made when it is first asked for. */
+  /** Aborts when the client disconnects or the route's deadline passes. Created on first access. */
   abstract get signal(): AbortSignal
-  /** Writes lines that carry the request id and the route; made when it is first asked for. */
+  /** A log that adds the request id and the route to each line. Created on access. */
   abstract get log(): RequestLog
 }
 
-/** One request as its handler sees it. A class, so that what most handlers do not ask for is not made for them. */
+/** The context of one request. It is a class so that what most handlers do not use is only computed on access. */
 export class Context implements RequestContext, Input {
   readonly customer: AnyCaller['customer']
   readonly token: AnyCaller['token']

@@ -1,7 +1,7 @@
 import type { Log, LogFields } from '../../../application/ports/log.ts'
 import type { Exchange } from '../server/exchange.ts'
 
-/** The log as a handler has it: fields are words and numbers of its own choice, never an object that holds more. */
+/** The log for handlers. Fields are primitive values, never objects, so that no secret is logged by accident. */
 export interface RequestLog {
   info(event: string, fields?: RequestLogFields): void
   warn(event: string, fields?: RequestLogFields): void
@@ -10,7 +10,7 @@ export interface RequestLog {
 
 type RequestLogFields = Readonly<Record<string, string | number | boolean | null>>
 
-/** The service's log, with the id, the trace and the route of one request in every line. */
+/** Returns a log that adds the request's id, trace id and route to each line. */
 export function requestLog(log: Log, { requestId, traceId, route }: Exchange): RequestLog {
   const withRequest = (fields: RequestLogFields = {}): LogFields => ({
     ...fields,

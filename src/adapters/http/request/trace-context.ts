@@ -1,7 +1,7 @@
-/** The form that every version begins with (W3C Trace Context, section 3.2); what follows is for later versions. */
+/** The format with which every version begins (W3C Trace Context, section 3.2). Later versions may append to it. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
 
-/** The trace id of a `traceparent` header; null where it is missing or not valid, which is the same. */
+/** Returns the trace id of a `traceparent` header, or null when the header is missing or invalid. */
 export function parseTraceId(header: string | string[] | undefined): string | null {
   if (typeof header !== 'string') return null
   const [, version, traceId = '', parentId = '', rest] = TRACEPARENT.exec(header) ?? []

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { ValidationFailed } from '../../../domain/errors.ts'
 
-/** Answers the input as the schema has it, or throws `ValidationFailed` with a sentence for each wrong field. */
+/** Returns the schema's output, or throws `ValidationFailed` with a sentence for each invalid field. */
 export function validated(
   schema: v.GenericSchema,
   input: unknown,
@@ -44,7 +44,7 @@ const LIMITS: Readonly<Record<string, (limit: string) => string>> = {
   max_value: (limit) => `Must be at most ${limit}.`,
 }
 
-/** Built from the schema alone: the validator's own messages repeat what was received. */
+/** Builds the sentence from the schema alone: the validator's own messages repeat the input. */
 function sentenceFor(issue: v.BaseIssue<unknown>): string {
   if (issue.kind === 'schema' && issue.input === undefined) return 'Is required.'
   const limit = LIMITS[issue.type]

@@ -3,11 +3,11 @@ import type { Exchange } from '../server/exchange.ts'
 import { finish } from '../server/finish.ts'
 import { COMMON, writeHead } from './response.ts'
 
-/** A success that is no envelope but bytes of a type of their own, outside `/api`; kept by clients under its tag. */
+/** A success outside `/api` whose body is bytes of any media type instead of the envelope. Clients cache it by its ETag. */
 export class FileResponse {
   readonly bytes: Uint8Array
   readonly contentType: string
-  /** Headers that this file has beside those of every file. */
+  /** Additional headers of this file. */
   readonly headers: readonly string[]
   /** RFC 9110, section 8.8.3. */
   readonly etag: string
@@ -20,12 +20,12 @@ export class FileResponse {
   }
 }
 
-/** Answers the file, or 304 where the client says that it has it (RFC 9110, section 13.1.2). */
+/** Sends the file, or 304 when the client's cached copy is current (RFC 9110, section 13.1.2). */
 export function sendFile(exchange: Exchange, { bytes, contentType, headers, etag }: FileResponse): void {
   if (exchange.responded) return
   const { requestId, request } = exchange
-  // Asked for again each time: a file changes with the service, and its address does not.
-  const kept = [
+  // Clients must revalidate: a file changes with the service, but its URL does not.
+  const common = [
     ...NO_SNIFFING,
     'Cache-Control',
     'no-cache',
@@ -35,18 +35,24 @@ export function sendFile(exchange: Exchange, { bytes, contentType, headers, etag
     requestId,
     ...headers,
   ]
-  if (isKept(request.headers['if-none-match'], etag)) {
-    writeHead(exchange, 304, kept)
+  if (isCached(request.headers['if-none-match'], etag)) {
+    writeHead(exchange, 304, common)
     finish(exchange, null, 'utf8')
     return
   }
-  writeHead(exchange, 200, ['Content-Type', contentType, 'Content-Length', String(bytes.byteLength), ...kept])
+  writeHead(exchange, 200, [
+    'Content-Type',
+    contentType,
+    'Content-Length',
+    String(bytes.byteLength),
+    ...common,
+  ])
   finish(exchange, bytes, 'utf8')
 }
 
 const NO_SNIFFING = COMMON.slice(0, 2)
 
-function isKept(asked: string | undefined, etag: string): boolean {
-  if (asked === undefined) return false
-  return asked.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
+function isCached(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
 }

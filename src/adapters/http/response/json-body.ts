@@ -3,10 +3,10 @@ import type { Customer } from '../../../domain/customer.ts'
 import type { LoginToken, OwnedToken } from '../../../domain/login-token.ts'
 import { conforming } from './response-mismatch.ts'
 
-/** The fields of a success; `success: true` is put before them. */
+/** The fields of a success. `success: true` is added before them. */
 export type ResponseFields = Readonly<Record<string, unknown>>
 
-/** The text of a success, with its length. */
+/** The JSON text of a success, with its length in bytes. */
 export class JsonBody {
   readonly text: string
   readonly bytes: number
@@ -19,12 +19,12 @@ export class JsonBody {
 
 const SUCCESS = { success: true }
 
-/** The fields as JSON, `success` before them, which none of them can take back. */
+/** Returns the fields as JSON after `success: true`, which no field can override. */
 export function toJsonText(fields: ResponseFields | undefined): string {
   return JSON.stringify({ ...SUCCESS, ...fields, ...SUCCESS })
 }
 
-/** One that is sent as often as its customer asks. */
+/** A body that is sent for each request of its customer. */
 class CachedBody extends JsonBody {
   readonly customer: Customer
 
@@ -35,21 +35,21 @@ class CachedBody extends JsonBody {
 }
 
 /**
- * A handler that answers what `present`, a pure function, makes of token and customer, as `returns` has it. The text is kept
- * for as long as anybody keeps the two, which a cache of validations does: so it is made once for each of its entries.
+ * Returns a handler that responds with `present(caller)`, checked by `returns`; `present` must be pure. The text is cached
+ * for as long as the token is referenced, so it is created once for each entry of the validation cache.
  */
 export function cachedBodies(
   returns: v.GenericSchema<unknown, ResponseFields>,
   present: (caller: OwnedToken) => unknown,
 ): (caller: OwnedToken) => JsonBody {
-  const kept = new WeakMap<LoginToken, CachedBody>()
+  const bodies = new WeakMap<LoginToken, CachedBody>()
   return function handle(caller) {
     const { token, customer } = caller
-    const found = kept.get(token)
-    // A store may hand out the same token with a customer who has changed.
+    const found = bodies.get(token)
+    // A store may return the same token with a changed customer.
     if (found?.customer === customer) return found
-    const answer = new CachedBody(conforming(returns, present(caller)), customer)
-    kept.set(token, answer)
-    return answer
+    const body = new CachedBody(conforming(returns, present(caller)), customer)
+    bodies.set(token, body)
+    return body
   }
 }

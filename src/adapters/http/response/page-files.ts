@@ -3,15 +3,15 @@ import type { Route } from '../routing/declared-route.ts'
 import { probe } from '../routing/route.ts'
 import { FileResponse } from './file-response.ts'
 
-/** A file of a page: where it is served, where it lies, and its media type. */
-export type PageFile = readonly [path: `/${string}`, place: URL, contentType: string]
+/** A file of a page: its path, its location on disk, and its media type. */
+export type PageFile = readonly [path: `/${string}`, location: URL, contentType: string]
 
 export const HTML = 'text/html; charset=utf-8'
 export const CSS = 'text/css; charset=utf-8'
 export const JAVASCRIPT = 'text/javascript; charset=utf-8'
 export const SVG = 'image/svg+xml'
 
-/** Nothing from elsewhere, nothing written into the page, and no text that becomes a script. */
+/** Allows nothing from other origins, nothing inline, and no text as a script. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -25,10 +25,10 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-/** The files of a page, under a policy of their own origin: what is not in this list is not served. */
+/** Returns the routes of a page's files, with a content security policy. Only the listed files are served. */
 export function pageRoutes(files: readonly PageFile[]): readonly Route[] {
-  return files.map(([path, place, contentType]) => {
-    const file = new FileResponse(readFileSync(place), contentType, [
+  return files.map(([path, location, contentType]) => {
+    const file = new FileResponse(readFileSync(location), contentType, [
       'Content-Security-Policy',
       POLICY,
       'Referrer-Policy',

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 const MAX_FIELDS = 10
 const MAX_CHARACTERS = 100
 
-/** What a handler returned does not fit the `returns` of its route: the message has the fields, never their values. */
+/** A handler's response does not fit the `returns` of its route. The message has the fields, never their values. */
 class ResponseMismatch extends Error {
   override readonly name = 'ResponseMismatch'
   /** The message is written for operators and is shown as it is. */
@@ -16,7 +16,7 @@ class ResponseMismatch extends Error {
   }
 }
 
-/** Returns the response as its schema has it, or throws `ResponseMismatch`. */
+/** Returns the schema's output of the response, or throws `ResponseMismatch`. */
 export function conforming<Schema extends v.GenericSchema>(
   schema: Schema,
   response: unknown,
@@ -26,7 +26,7 @@ export function conforming<Schema extends v.GenericSchema>(
   return output
 }
 
-// The validator's own sentences repeat what was received.
+// The validator's own messages repeat the value.
 function describeIssue({ path, type, expected, input }: v.BaseIssue<unknown>): string {
   const place = path?.map(({ key }) => shownKey(key)).join('.') ?? 'the whole'
   const received = input === undefined ? ', is missing' : ''

@@ -1,23 +1,9 @@
 import { STATUS_CODES } from 'node:http'
-import { isAbility } from '../../../domain/abilities.ts'
-import {
-  type InsufficientScope,
-  type LatchkeyError,
-  MalformedToken,
-  TooManyRequests,
-  TooManyUnknownTokens,
-  ValidationFailed,
-} from '../../../domain/errors.ts'
-import type { ReachedLimit } from '../../../domain/login-limit.ts'
-import {
-  type HttpError,
-  MethodNotAllowed,
-  NotReady,
-  STATUS_BY_REASON,
-  UnsupportedMediaType,
-} from '../errors.ts'
+import { type LatchkeyError, MalformedToken } from '../../../domain/errors.ts'
+import type { HttpError } from '../errors.ts'
 import type { Exchange } from '../server/exchange.ts'
 import { finish } from '../server/finish.ts'
+import { toFailure } from './failure-response.ts'
 import { JsonBody, type ResponseFields } from './json-body.ts'
 
 type HeaderList = readonly string[]
@@ -26,7 +12,7 @@ const NO_HEADERS: HeaderList = []
 export const CONTENT_TYPE: HeaderList = ['Content-Type', 'application/json; charset=utf-8']
 export const COMMON: HeaderList = ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
 
-/** Answers a success: `success: true` and the route's fields; nothing but headers for 204. */
+/** Sends a success: `success: true` and the route's fields, or only headers for 204. */
 export function sendSuccess(
   exchange: Exchange,
   status: number,
@@ -40,7 +26,7 @@ export function sendSuccess(
   }
 }
 
-/** Answers a failure in the envelope, with the headers that its reason asks for. */
+/** Sends a failure in the envelope, with the headers of its reason. */
 export function sendFailure(exchange: Exchange, error: LatchkeyError): void {
   if ((error as HttpError).closes === true) exchange.closes = true
   if (error instanceof MalformedToken) exchange.malformedToken = true
@@ -48,7 +34,7 @@ export function sendFailure(exchange: Exchange, error: LatchkeyError): void {
   send(exchange, status, text, Buffer.byteLength(text), headers)
 }
 
-/** A failure as bytes for a connection whose request could not be read far enough to have a response. */
+/** Returns a failure as HTTP text, for a connection whose request could not be parsed and has no `ServerResponse`. */
 export function rawFailure(error: LatchkeyError, requestId: string): string {
   const { status, headers, text } = toFailure(error, requestId)
   const list = [
@@ -82,11 +68,11 @@ function send(
       ? [...COMMON, 'X-Request-Id', exchange.requestId]
       : [...CONTENT_TYPE, 'Content-Length', String(bytes), ...COMMON, 'X-Request-Id', exchange.requestId]
   writeHead(exchange, status, list, headers)
-  // Where no character takes more than a byte, as most answers have it, nothing has to be encoded.
+  // In most responses each character takes one byte: then `latin1` avoids the encoding.
   finish(exchange, text, text?.length === bytes ? 'latin1' : 'utf8')
 }
 
-/** Writes status and headers, `list` being those that the kind of answer has, and tells the access log of them. */
+/** Writes status and headers, and reports them to the access log. `list` has the common headers; it is modified. */
 export function writeHead(
   exchange: Exchange,
   status: number,
@@ -98,75 +84,14 @@ export function writeHead(
   if (headers.length > 0) list.push(...headers)
   if (exchange.closes) list.push('Connection', 'close')
   exchange.response.writeHead(status, list)
-  // Not before: where a header is none that may be sent, another answer can be.
+  // Only now: if node rejects a header, another response can still be sent.
   exchange.responded = true
   if (status >= 400 || exchange.accessLog.everyResponse) exchange.accessLog.responded(exchange, status)
 }
 
-/** Whether what is left of the body cannot be read past, so that no request can follow it. */
+/** Whether the rest of the body cannot be skipped, so that no request can follow it. */
 function mustClose(exchange: Exchange): boolean {
   if (exchange.isWhole) return false
   const { declaredBytes, awaitsContinue, bodyLimitBytes } = exchange
   return awaitsContinue || declaredBytes === null || declaredBytes > bodyLimitBytes
-}
-
-/** What a failure is answered with: the text is the envelope. */
-export function toFailure(
-  error: LatchkeyError,
-  requestId: string,
-): { status: number; headers: HeaderList; text: string } {
-  const status = STATUS_BY_REASON[error.reason as keyof typeof STATUS_BY_REASON]
-  // Written out, which costs a quarter: reason and id are words that need no escaping.
-  const envelope = `"success":false,"code":${status},"error":${JSON.stringify(error.message)},"reason":"${error.reason}","request_id":"${requestId}"`
-  const errors = error instanceof ValidationFailed ? `,"errors":${JSON.stringify(error.errors)}` : ''
-  const checks = error instanceof NotReady && error.checks ? `,"checks":${JSON.stringify(error.checks)}` : ''
-  return { status, headers: headersOf(error), text: `{${envelope}${errors}${checks}}` }
-}
-
-function headersOf(error: LatchkeyError): HeaderList {
-  if (error instanceof MethodNotAllowed) return ['Allow', error.allow]
-  if (error instanceof UnsupportedMediaType) {
-    return error.refused === 'coding' ? ['Accept-Encoding', 'identity'] : ['Accept', 'application/json']
-  }
-  if (error.reason === 'unavailable') return ['Retry-After', '1']
-  if (error instanceof TooManyRequests || error instanceof TooManyUnknownTokens)
-    return limitHeaders(error.limit)
-  const challenge = challengeOf(error)
-  return challenge === null ? [] : ['WWW-Authenticate', challenge]
-}
-
-/** RFC 9110, section 10.2.3, and draft-ietf-httpapi-ratelimit-headers. */
-function limitHeaders({ name, failures, windowMs, retryAfterMs }: ReachedLimit): HeaderList {
-  const [window, wait] = [windowMs, retryAfterMs].map((ms) => Math.max(1, Math.ceil(ms / 1000)))
-  return [
-    'Retry-After',
-    String(wait),
-    'RateLimit-Policy',
-    `"${name}";q=${failures};w=${window}`,
-    'RateLimit',
-    `"${name}";r=0;t=${wait}`,
-  ]
-}
-
-/** RFC 6750, section 3. */
-function challengeOf(error: LatchkeyError): string | null {
-  switch (error.reason) {
-    case 'missing_token':
-    case 'invalid_credentials':
-      return 'Bearer realm="api"'
-    case 'invalid_token':
-      return 'Bearer realm="api", error="invalid_token"'
-    case 'invalid_service_token':
-      return 'Bearer realm="service"'
-    case 'insufficient_scope':
-      return `Bearer realm="api", error="insufficient_scope"${scopeOf(error as InsufficientScope)}`
-    default:
-      return null
-  }
-}
-
-/** Words of the grammar alone: a handler may have made the others of what a caller sent. */
-function scopeOf({ required }: InsufficientScope): string {
-  const words = required.filter(isAbility)
-  return words.length === 0 ? '' : `, scope="${words.join(' ')}"`
 }

@@ -9,25 +9,25 @@ import { COMMON, CONTENT_TYPE, sendSuccess, writeHead } from './response.ts'
 import { conforming } from './response-mismatch.ts'
 import { StreamedList } from './streamed-list.ts'
 
-/** So much of a list is written at once. */
+/** Characters of a list that are written at once. */
 const CHUNK_CHARACTERS = 16 * 1024
-/** Age at which the authentication of a client that is being sent a list is repeated, before the next bytes. */
+/** While a list is streamed, the age at which the client is authenticated again before the next bytes. */
 const MAX_AUTHENTICATION_AGE_MS = 100
 
-/** Authenticates the caller of a route; rejects with what a request without a valid token is refused with. */
+/** Authenticates the caller of a route. Rejects like a request without a valid token. */
 type Authenticate = (route: Route, exchange: Exchange) => MaybePromise<unknown>
 
-/** Answers a success with what a handler answered, without what its route does not declare. */
+/** Sends a success with the handler's result, without fields that the route does not declare. */
 export function sendResponse(
   exchange: Exchange,
   route: Route,
-  answer: ResponseFields | JsonBody | FileResponse | StreamedList | undefined,
+  result: ResponseFields | JsonBody | FileResponse | StreamedList | undefined,
   authenticate: Authenticate,
 ): MaybePromise<void> {
-  if (answer instanceof FileResponse) return sendFile(exchange, answer)
-  if (answer instanceof StreamedList) return sendList(exchange, route, answer, authenticate)
+  if (result instanceof FileResponse) return sendFile(exchange, result)
+  if (result instanceof StreamedList) return sendList(exchange, route, result, authenticate)
   const { status, returns } = route
-  const declared = returns === null || answer instanceof JsonBody ? answer : conforming(returns, answer)
+  const declared = returns === null || result instanceof JsonBody ? result : conforming(returns, result)
   return sendSuccess(exchange, status, declared)
 }
 
@@ -39,12 +39,12 @@ async function sendList(
 ): Promise<void> {
   const { status, returns } = route
   let authenticatedMs = exchange.beganMs
-  const declared = returns === null ? fields : conforming(restOf(returns, field), fields)
-  const texts = textsOf(items, returns === null ? null : itemOf(returns, field))
+  const declared = returns === null ? fields : conforming(withoutField(returns, field), fields)
+  const texts = serializeItems(items, returns === null ? null : itemSchema(returns, field))
   try {
-    // What fails before anything was sent is answered like any other failure.
+    // A failure before the first bytes gets a response like any other failure.
     let next = await texts.next()
-    await stayAuthenticated()
+    await reauthenticate()
     if (exchange.responded) return
     const { request, response } = exchange
     writeHead(exchange, status, [...CONTENT_TYPE, ...COMMON, 'X-Request-Id', exchange.requestId])
@@ -56,22 +56,22 @@ async function sendList(
       exchange.signal.throwIfAborted()
       text += comma + next.value
       if (text.length < CHUNK_CHARACTERS) continue
-      await stayAuthenticated()
+      await reauthenticate()
       if (!response.write(text)) await once(response, 'drain', { signal: exchange.signal })
       text = ''
     }
-    await stayAuthenticated()
+    await reauthenticate()
     exchange.streams = false
     response.end(`${text}]}`)
   } catch (error) {
-    // A list that ends early must not look like a whole one.
+    // An incomplete list must not look complete.
     if (exchange.responded) exchange.response.destroy()
     throw exchange.signal.aborted ? exchange.signal.reason : error
   } finally {
     await texts.return()
   }
 
-  async function stayAuthenticated(): Promise<void> {
+  async function reauthenticate(): Promise<void> {
     const nowMs = performance.now()
     if (nowMs - authenticatedMs < MAX_AUTHENTICATION_AGE_MS) return
     await authenticate(route, exchange)
@@ -79,7 +79,7 @@ async function sendList(
   }
 }
 
-async function* textsOf(
+async function* serializeItems(
   items: StreamedList['items'],
   schema: v.GenericSchema | null,
 ): AsyncGenerator<string, void> {
@@ -87,10 +87,10 @@ async function* textsOf(
     yield JSON.stringify(schema === null ? item : conforming(schema, item)) ?? 'null'
 }
 
-/** What is declared beside the list. What looks at an answer as a whole cannot look at one that is sent while it is made. */
-function restOf(returns: NonNullable<Route['returns']>, field: string): NonNullable<Route['returns']> {
+/** Returns the schema without the list. Throws if the schema checks the whole response, which streaming cannot support. */
+function withoutField(returns: NonNullable<Route['returns']>, field: string): NonNullable<Route['returns']> {
   const { [field]: list, ...entries } = returns.entries
-  if ([returns, list, unwrapped(list)].some(hasChecks))
+  if ([returns, list, unwrap(list)].some(hasChecks))
     throw new Error(`The route returns ${field} with checks of the whole, which a streamed list cannot have.`)
   return v.object(entries)
 }
@@ -102,15 +102,15 @@ function hasChecks(schema: object | undefined): boolean {
   return pipe.slice(1).some(({ kind, type }) => kind !== 'metadata' && type !== 'readonly')
 }
 
-/** A list that may be left out is one where it is answered. */
-function unwrapped(schema: v.ObjectEntries[string] | undefined): v.ObjectEntries[string] | undefined {
+/** Unwraps optional and nullable schemas. */
+function unwrap(schema: v.ObjectEntries[string] | undefined): v.ObjectEntries[string] | undefined {
   return schema !== undefined && 'wrapped' in schema
-    ? unwrapped(schema.wrapped as v.ObjectEntries[string])
+    ? unwrap(schema.wrapped as v.ObjectEntries[string])
     : schema
 }
 
-function itemOf({ entries }: NonNullable<Route['returns']>, field: string): v.GenericSchema {
-  const list = unwrapped(entries[field])
+function itemSchema({ entries }: NonNullable<Route['returns']>, field: string): v.GenericSchema {
+  const list = unwrap(entries[field])
   if (list?.type !== 'array') throw new Error(`The route returns no list named ${field}.`)
   return (list as v.ArraySchema<v.GenericSchema, undefined>).item
 }

@@ -1,10 +1,10 @@
 import type { ResponseFields } from './json-body.ts'
 
-/** A success one of whose fields is a list that is sent while it is read, so that none of its length is kept. */
+/** A success with one list field that is sent while it is read, so that the list is never completely in memory. */
 export class StreamedList<Field extends string = string, Item = unknown, Fields = ResponseFields> {
   readonly field: Field
   readonly items: AsyncIterable<Item> | Iterable<Item>
-  /** The other fields of the answer. */
+  /** The other fields of the response. */
   readonly fields: Fields
 
   constructor(field: Field, items: AsyncIterable<Item> | Iterable<Item>, fields: Fields) {
@@ -15,8 +15,8 @@ export class StreamedList<Field extends string = string, Item = unknown, Fields 
 }
 
 /**
- * A large list as an answer: `streamed('orders', rows)` is sent as `{ "success": true, "orders": [ … ] }`. A failure before
- * the first item is answered like any other; after it nothing can be taken back, and the connection breaks off.
+ * Responds with a large list: `streamed('orders', rows)` is sent as `{ "success": true, "orders": [ … ] }`. A failure before
+ * the first item gets a response like any other. After that the response cannot change, and the connection is reset.
  */
 export function streamed<Field extends string, Item, Fields extends ResponseFields = Record<never, never>>(
   field: Field,

@@ -1,18 +1,14 @@
 import * as v from 'valibot'
-import type { Requester } from '../../../application/requester.ts'
 import { isoTime, me } from '../../../application/use-cases/me.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { emailProblem, trimmedEmail } from '../../../domain/customer.ts'
-import { InvalidServiceToken } from '../../../domain/errors.ts'
 import type { OwnedToken } from '../../../domain/login-token.ts'
 import { presentedPasswordProblem } from '../../../domain/password.ts'
-import { type Checks, NotReady } from '../errors.ts'
-import { serviceToken } from '../request/bearer-token.ts'
 import { cachedBodies } from '../response/json-body.ts'
 import { type ObjectSchema, type Route, RouteRefused } from '../routing/declared-route.ts'
-import { probe, type Readable, route } from '../routing/route.ts'
+import { type Readable, route } from '../routing/route.ts'
 
-/** Text that a rule of the domain may refuse with a sentence of its own. */
+/** Returns a text schema that a rule of the domain checks. `problem` returns a sentence, or null for valid text. */
 function text(problem: (input: string) => string | null) {
   return v.pipe(
     v.string(),
@@ -35,7 +31,7 @@ const time = v.pipe(v.string(), v.isoTimestamp())
 const email = v.pipe(v.string(), v.examples(['ana@example.com']))
 const secret = v.pipe(v.string(), v.examples(['lk_0123456789ABCDEFGHIJabcdefghijKLMNOPQRST2m5ATr']))
 
-/** What `me` answers where nobody shapes it; its `entries` can be taken over into one's own. */
+/** The default response of `me`. A custom response can reuse its `entries`. */
 export const profile = v.object({
   customer: v.object({
     id: v.pipe(v.string(), v.uuid()),
@@ -51,31 +47,31 @@ export const profile = v.object({
   }),
 })
 
-/** How a service shapes what `me` answers. */
+/** A custom response of `me`. */
 export interface MeResponse<R extends ObjectSchema = ObjectSchema> {
-  /** What it holds beside `success`; a field that is not in it never leaves. */
+  /** The fields of the response, beside `success`. Other fields are never sent. */
   readonly returns: R
-  /** A pure function of customer and token: its answer is kept for as long as both are. */
+  /** A pure function of customer and token. Its result is cached for as long as both are. */
   present(caller: OwnedToken): Readable<v.InferInput<R>>
 }
 
-const ofTheContract: MeResponse<typeof profile> = { returns: profile, present: me }
+const DEFAULT_ME: MeResponse<typeof profile> = { returns: profile, present: me }
 
-/** The routes that every service has: login, me, logout and status. */
+/** Returns the routes of every service: login, me, logout and status. */
 export function builtInRoutes(
   useCases: UseCases,
   {
     version,
     cachesMe,
-    me: { returns, present } = ofTheContract as MeResponse,
+    me: { returns, present } = DEFAULT_ME as MeResponse,
   }: {
     readonly version: string
-    /** Whether validations are kept, so that an answer made from one is asked for again. */
+    /** Whether validations are cached, so that a response created from one can be reused. */
     readonly cachesMe: boolean
     readonly me?: MeResponse | undefined
   },
 ): readonly Route[] {
-  if (typeof present !== 'function') throw new RouteRefused('What me answers: present must be a function.')
+  if (typeof present !== 'function') throw new RouteRefused('The response of me: present must be a function.')
   return [
     route('POST /login', {
       auth: 'none',
@@ -114,48 +110,4 @@ export function builtInRoutes(
       handle: () => ({ online: true, version }),
     }),
   ]
-}
-
-/** Whether requests would be served, and what speaks for it or against it, in words of our own. */
-export interface ReadinessReport {
-  readonly ready: boolean
-  readonly checks: Checks
-}
-
-/**
- * The probes of orchestrators: `livez` does no I/O, `readyz` asks whether requests would be served. What was looked at is
- * for those with a service token; for others, a wrong one included, there is the bare state.
- */
-export function probeRoutes(
-  { verifyServiceToken }: UseCases,
-  report: () => Promise<ReadinessReport>,
-): readonly Route[] {
-  return [
-    probe('GET /livez', {
-      summary: 'Whether the process answers',
-      tags: ['Service'],
-      handle: () => undefined,
-    }),
-    probe('GET /readyz', {
-      summary: 'Whether requests would be served',
-      tags: ['Service'],
-      async handle({ headers: { authorization }, requester }) {
-        const isTrusted = typeof authorization === 'string' && isService(authorization, requester)
-        const { ready, checks } = await report()
-        const told = isTrusted ? checks : null
-        if (!ready) throw new NotReady(told)
-        return told === null ? undefined : { checks: told }
-      },
-    }),
-  ]
-
-  function isService(authorization: string, requester: Requester): boolean {
-    try {
-      verifyServiceToken(serviceToken(authorization), requester)
-      return true
-    } catch (error) {
-      if (error instanceof InvalidServiceToken) return false
-      throw error
-    }
-  }
 }

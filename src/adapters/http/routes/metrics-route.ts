@@ -1,7 +1,7 @@
 import { FileResponse } from '../response/file-response.ts'
 import { declareRoute, type Route } from '../routing/declared-route.ts'
 
-/** The metrics as a text of a type of its own; behind a service token unless the listener is nobody else's. */
+/** Returns the route of the metrics, as text. Use `auth: 'none'` only on a listener that serves nothing else. */
 export function metricsRoute(
   auth: 'service' | 'none',
   read: () => Promise<{ readonly text: string; readonly contentType: string }>,

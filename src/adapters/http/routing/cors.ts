@@ -11,10 +11,10 @@ const PREFLIGHT = [
 
 const NONE: readonly string[] = []
 
-/** The CORS headers of an answer (Fetch, section 3.2); none for an origin that is not listed. */
+/** Returns the CORS headers of a response (Fetch, section 3.2). An origin that is not listed is not allowed. */
 export type Cors = (request: IncomingMessage) => readonly string[]
 
-/** Allows the origins to read answers, failures included; without any, no answer has a CORS header. */
+/** Allows the origins to read responses, failures included. Without origins, no response has a CORS header. */
 export function createCors(origins: readonly string[]): Cors {
   if (origins.length === 0) return () => NONE
   const allowed = new Set(origins)

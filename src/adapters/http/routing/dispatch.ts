@@ -5,11 +5,9 @@ import { LatchkeyError, Unavailable } from '../../../domain/errors.ts'
 import { andThen, isPromise, type MaybePromise } from '../../../lib/maybe-promise.ts'
 import { DeadlinePassed, type HttpError, hasStatus, Internal } from '../errors.ts'
 import { bearerToken, serviceToken } from '../request/bearer-token.ts'
-import { dropBody, readJson } from '../request/body.ts'
-import { type AnyCaller, Context, type Input } from '../request/context.ts'
-import { validated } from '../request/validation.ts'
+import { type AnyCaller, Context } from '../request/context.ts'
+import { readInput } from '../request/input.ts'
 import { describeError } from '../response/error-report.ts'
-import type { ResponseFields } from '../response/json-body.ts'
 import { sendFailure, sendSuccess } from '../response/response.ts'
 import { sendResponse } from '../response/send-response.ts'
 import type { Exchange } from '../server/exchange.ts'
@@ -19,18 +17,18 @@ import type { Router } from './router.ts'
 
 const ANONYMOUS: AnyCaller = {}
 
-/** How failures of the service itself are reported. */
+/** How the service's own failures are reported. */
 export interface FailureReports {
-  /** Whether the log has the messages of errors that are not the service's own. */
+  /** Whether the log includes the messages of errors that are not the service's own. */
   readonly logErrorMessages: boolean
   /** Called with each bug as it was thrown, and with each `Unavailable`. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** Takes one request through every step to its answer; never throws. */
+/** Handles one request up to its response. Never throws. */
 export type Dispatch = (exchange: Exchange) => void
 
-/** The steps of a request in their order; none goes back, and none waits for what is there already. */
+/** Creates the dispatch: the steps of a request in order. A step whose result is available runs synchronously. */
 export function createDispatch(
   router: Router,
   useCases: UseCases,
@@ -39,14 +37,14 @@ export function createDispatch(
 ): Dispatch {
   return function dispatch(exchange) {
     try {
-      const responding = answer(exchange)
+      const responding = respond(exchange)
       if (isPromise(responding)) responding.catch((error: unknown) => fail(exchange, error))
     } catch (error) {
       fail(exchange, error)
     }
   }
 
-  function answer(exchange: Exchange): MaybePromise<void> {
+  function respond(exchange: Exchange): MaybePromise<void> {
     const { request } = exchange
     const refused = checkRequest(request)
     if (refused !== null) throw refused
@@ -55,30 +53,30 @@ export function createDispatch(
     const { route, params } = match
     exchange.route = route.path
     if (route.bodyLimitBytes !== null) exchange.bodyLimitBytes = route.bodyLimitBytes
-    if (route.deadlineMs !== null) endBy(exchange, route.deadlineMs)
+    if (route.deadlineMs !== null) startDeadline(exchange, route.deadlineMs)
 
     const deadline = useCases.deadline()
-    return andThen(admitted(route, exchange, deadline), (caller) =>
-      andThen(inputOf(route, exchange, params), (input) => {
-        // A token may have been revoked while its client took its time to send the body.
-        const fresh = exchange.bodyWasLate ? admitted(route, exchange, deadline) : caller
-        return andThen(fresh, (caller) => {
-          // Who was told to come again must not find done what came too late.
+    return andThen(authenticateCaller(route, exchange, deadline), (caller) =>
+      andThen(readInput(route, exchange, params), (input) => {
+        // A token may have been revoked while its client was still sending the body.
+        const authenticated = exchange.bodyWasLate ? authenticateCaller(route, exchange, deadline) : caller
+        return andThen(authenticated, (caller) => {
+          // After a 503 the client may retry, so the handler must not run.
           if (exchange.responded) return
           const context = new Context(caller, input, exchange, deadline, log)
           return andThen(route.handle(context as never), (fields) =>
-            sendResponse(exchange, route, fields, admittedAgain),
+            sendResponse(exchange, route, fields, reauthenticate),
           )
         })
       }),
     )
   }
 
-  function admittedAgain(route: Route, exchange: Exchange): MaybePromise<AnyCaller> {
-    return admitted(route, exchange, useCases.deadline())
+  function reauthenticate(route: Route, exchange: Exchange): MaybePromise<AnyCaller> {
+    return authenticateCaller(route, exchange, useCases.deadline())
   }
 
-  function admitted(route: Route, exchange: Exchange, deadline: Deadline): MaybePromise<AnyCaller> {
+  function authenticateCaller(route: Route, exchange: Exchange, deadline: Deadline): MaybePromise<AnyCaller> {
     const { authorization } = exchange.request.headers
     const authenticate = route.settlesRefusals ? useCases.authenticateForLogout : useCases.authenticate
     switch (route.auth) {
@@ -94,26 +92,26 @@ export function createDispatch(
     }
   }
 
-  function endBy(exchange: Exchange, deadlineMs: number): void {
+  function startDeadline(exchange: Exchange, deadlineMs: number): void {
     const timer = setTimeout(() => {
       if (exchange.responded && !exchange.streams) return
       const late = new Unavailable({ cause: new DeadlinePassed(deadlineMs) })
       fail(exchange, late)
       exchange.cancel(late)
-      // A list of which some was sent cannot be refused any more, and whoever makes it may not heed the signal.
+      // A partly sent list cannot become a failure, and its producer may ignore the signal.
       if (exchange.streams) exchange.response.destroy()
     }, deadlineMs)
     exchange.response.once('close', () => clearTimeout(timer))
   }
 
   function fail(exchange: Exchange, error: unknown): void {
-    // What is thrown because the request was called off says nothing new.
+    // An error caused by the cancellation of the request needs no report.
     if (exchange.isCalledOff(error)) return
-    // One without a status is nothing that the table lets a caller be told.
-    const told = error instanceof LatchkeyError && hasStatus(error) ? error : new Internal(error)
-    if (told instanceof Internal || told instanceof Unavailable) logFailure(exchange, told)
+    // An error without a status has no place in the public error table.
+    const failure = error instanceof LatchkeyError && hasStatus(error) ? error : new Internal(error)
+    if (failure instanceof Internal || failure instanceof Unavailable) logFailure(exchange, failure)
     try {
-      sendFailure(exchange, told)
+      sendFailure(exchange, failure)
     } catch (cause) {
       const bug = new Internal(cause)
       logFailure(exchange, bug)
@@ -135,23 +133,4 @@ export function createDispatch(
       ...describeError(cause ?? error, { messages: logErrorMessages }),
     })
   }
-}
-
-function inputOf(
-  route: Route,
-  exchange: Exchange,
-  params: Readonly<Record<string, string>>,
-): MaybePromise<Input> {
-  const read = route.body === null ? dropBody(exchange) : readJson(exchange)
-  return andThen(read, (body) => ({
-    body: route.body === null ? undefined : validated(route.body, body, 'body'),
-    query: route.query === null ? queryOf(exchange) : validated(route.query, queryOf(exchange), 'query'),
-    params: route.params === null ? params : validated(route.params, params, 'params'),
-  }))
-}
-
-function queryOf({ request }: Exchange): ResponseFields {
-  const url = request.url ?? ''
-  const at = url.indexOf('?')
-  return at === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at + 1)))
 }

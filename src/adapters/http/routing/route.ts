@@ -8,7 +8,7 @@ import type { JsonBody, ResponseFields } from '../response/json-body.ts'
 import type { StreamedList } from '../response/streamed-list.ts'
 import { type Auth, declareRoute, type Method, type Route, type Schema } from './declared-route.ts'
 
-/** Method and path below `/api`; a part such as `:id` is a parameter. */
+/** Method and path below `/api`. A segment such as `:id` is a parameter. */
 export type RoutePattern = `${Method} /${string}`
 
 type Output<S, Fallback> = S extends Schema ? v.InferOutput<S> : Fallback
@@ -26,21 +26,21 @@ type CallerContext<A extends Auth> = A extends 'customer'
     ? { readonly service: string }
     : unknown
 
-/** What a handler may answer where the route declares what it returns: that, its text, or the same with one list streamed. */
-type Answer<R> = R extends Schema
+/** What a handler may return when the route declares `returns`: the fields, their JSON text, or the fields with one list streamed. */
+type Result<R> = R extends Schema
   ? v.InferInput<R> extends ResponseFields
     ? Readable<v.InferInput<R>> | JsonBody | Streamable<Readable<v.InferInput<R>>>
     : never
   : ResponseFields | JsonBody | StreamedList
 
-/** An answer, any one of whose lists is streamed. */
+/** A response with any one of its lists streamed. */
 type Streamable<A> = {
   [Field in keyof A & string]: NonNullable<A[Field]> extends readonly (infer Item)[]
     ? StreamedList<Field, Item, Omit<A, Field>>
     : never
 }[keyof A & string]
 
-/** The same, also where it cannot be written to: an answer is only read. */
+/** The type with readonly properties and lists, because the service only reads a response. */
 export type Readable<T> = T extends readonly (infer Item)[]
   ? readonly Readable<Item>[]
   : T extends object
@@ -48,30 +48,30 @@ export type Readable<T> = T extends readonly (infer Item)[]
     : T
 
 interface Declaration<Pattern extends string, A extends Auth, B, Q, P, R> {
-  /** Required: forgetting to decide who may call does not compile, and stops the start. */
+  /** Required. A route without it does not compile and stops the start. */
   readonly auth: A
-  /** Every one is required of the caller's token. */
+  /** The abilities that the caller's token must have, all of them. */
   readonly abilities?: A extends 'customer' ? readonly string[] : never
   readonly params?: P
   readonly query?: Q
-  /** A route with a body schema requires JSON; without one, a body is read and dropped. */
+  /** With a schema, the route requires a JSON body. Without one, a body is read and discarded. */
   readonly body?: B
-  /** Bytes; the service's limit where it is not given. */
+  /** Bytes. Default: the service's limit. */
   readonly bodyLimitBytes?: number
   /**
-   * What a success holds beside `success`. What is not in it never leaves, and an answer that does not fit is a bug:
-   * 500, and a line in the log.
+   * The fields of a success, beside `success`. Other fields are never sent. A response that does not fit is a bug: the
+   * client gets 500, and the error is logged.
    */
   readonly returns?: R
-  /** Milliseconds after which the request is answered 503 and its signal aborts; no end where it is not given. */
+  /** Milliseconds after which the client gets 503 and the request's signal aborts. Default: no deadline. */
   readonly deadlineMs?: number
-  /** One line about the route, for its documentation. */
+  /** One line about the route, for the documentation. */
   readonly summary?: string
-  /** The headings that the documentation lists it under. */
+  /** The headings under which the documentation lists the route. */
   readonly tags?: readonly string[]
-  /** Of the success; 200 where it is not given. */
+  /** The status of a success. Default: 200. */
   readonly status?: 200 | 201 | 202 | 204
-  /** The reasons that the handler refuses for, beside those of its `auth` and its schemas, for its documentation. */
+  /** The handler's failure reasons, beside those of `auth` and the schemas, for the documentation. */
   readonly throws?: readonly FailureReason[]
   handle(
     context: RequestContext &
@@ -80,11 +80,11 @@ interface Declaration<Pattern extends string, A extends Auth, B, Q, P, R> {
         readonly query: Output<Q, Readonly<Record<string, string>>>
         readonly params: Output<P, PathParams<Pattern>>
       },
-    // biome-ignore lint/suspicious/noConfusingVoidType: a handler that answers nothing returns nothing
-  ): MaybePromise<Answer<R> | (R extends Schema ? never : void)>
+    // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a response body returns nothing
+  ): MaybePromise<Result<R> | (R extends Schema ? never : void)>
 }
 
-/** Declares a route below `/api`: a plain value, typed from its schemas. */
+/** Declares a route below `/api`, typed from its schemas. Throws `RouteRefused` for a mistake. */
 export function route<
   const Pattern extends RoutePattern,
   const A extends Auth,
@@ -96,7 +96,7 @@ export function route<
   return declareRoute('/api', pattern, declaration as never)
 }
 
-/** Declares a route of the service itself, outside `/api`, that anybody may call. */
+/** Declares a public route of the service itself, outside `/api`. Throws `RouteRefused` for a mistake. */
 export function probe(
   pattern: RoutePattern,
   declaration: {

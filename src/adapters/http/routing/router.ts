@@ -2,18 +2,18 @@ import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { InvalidRequest, MethodNotAllowed, NotFound } from '../errors.ts'
 import { type Route, RouteRefused } from './declared-route.ts'
 
-/** What a request line leads to. `allow` is the value of the Allow header: every method but those answered 405. */
+/** The match of a request line. `allow` is the value of the Allow header: every method that does not get 405. */
 export type Match =
   | { readonly kind: 'route'; readonly route: Route; readonly params: Readonly<Record<string, string>> }
   | { readonly kind: 'options'; readonly allow: string }
 
-/** Answers what a method and a request target lead to, or throws what the caller is to be told. */
+/** Matches a method and a request target. Throws `NotFound`, `MethodNotAllowed` or `InvalidRequest`. */
 export type Router = (method: string, target: string) => Match
 
-/** Makes the router of a table; throws `RouteRefused` for two routes of one method and path. */
+/** Creates the router of the routes. Throws `RouteRefused` when two of them have the same method and path. */
 export function createRouter(routes: readonly Route[]): Router {
   refuseDuplicates(routes)
-  // The default of 100 characters would answer 404 for a longer parameter.
+  // With the default of 100 characters, a longer parameter would get 404.
   const tree = findMyWay({ maxParamLength: 16_384 })
   for (const route of routes) tree.on(route.method, route.path, () => {}, route)
   const methods = [...new Set(routes.map(({ method }) => method))]
@@ -23,10 +23,10 @@ export function createRouter(routes: readonly Route[]): Router {
       if (method === 'OPTIONS') return { kind: 'options', allow: 'OPTIONS' }
       throw new InvalidRequest({ closes: false })
     }
-    const path = literal(pathOf(target))
+    const path = escapePercents(parsePath(target))
     const found = find(method === 'HEAD' ? 'GET' : method, path)
     if (found !== null) return found
-    const allow = allowed(methods.filter((other) => find(other, path) !== null))
+    const allow = allowHeader(methods.filter((other) => find(other, path) !== null))
     if (allow === null) throw new NotFound()
     if (method === 'OPTIONS') return { kind: 'options', allow }
     throw new MethodNotAllowed(allow)
@@ -38,10 +38,10 @@ export function createRouter(routes: readonly Route[]): Router {
     const route = found.store as Route
     if (!route.hasParams) return { kind: 'route', route, params: NO_PARAMS }
     const params = Object.entries(found.params)
-    // The tree lets a parameter be empty; ours never is.
+    // The tree accepts an empty parameter; the service does not.
     if (params.some(([, value]) => value === '')) return null
-    const values = params.map(([name, value = '']) => [name, decoded(value)] as const)
-    // A NUL is no text that a store could look for.
+    const values = params.map(([name, value = '']) => [name, decode(value)] as const)
+    // PostgreSQL text cannot contain NUL.
     if (values.some(([, value]) => value.includes('\u0000'))) throw new InvalidRequest({ closes: false })
     return { kind: 'route', route, params: Object.fromEntries(values) }
   }
@@ -52,20 +52,20 @@ const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
 function refuseDuplicates(routes: readonly Route[]): void {
   const shapes = new Set<string>()
   for (const { method, path } of routes) {
-    // What a parameter is called makes no other route.
+    // Parameter names do not distinguish routes.
     const shape = `${method} ${path.replace(/:\w+/g, ':')}`
     if (shapes.has(shape)) throw new RouteRefused(`Route "${method} ${path}" is declared twice.`)
     shapes.add(shape)
   }
 }
 
-function allowed(methods: readonly string[]): string | null {
+function allowHeader(methods: readonly string[]): string | null {
   if (methods.length === 0) return null
   return [...methods, 'OPTIONS', ...(methods.includes('GET') ? ['HEAD'] : [])].sort().join(', ')
 }
 
-/** The path of an origin-form or absolute-form target (RFC 9112, section 3.2), without the query. */
-function pathOf(target: string): string {
+/** Returns the path of an origin-form or absolute-form target (RFC 9112, section 3.2), without the query. */
+function parsePath(target: string): string {
   const query = target.indexOf('?')
   let path = query === -1 ? target : target.slice(0, query)
   if (path[0] !== '/') {
@@ -73,16 +73,16 @@ function pathOf(target: string): string {
     if (authority === null) throw new InvalidRequest({ closes: false })
     path = path.slice(authority[0].length) || '/'
   }
-  if (path.includes('%')) decoded(path)
+  if (path.includes('%')) decode(path)
   return path
 }
 
-/** The same path with its escapes escaped: static parts are compared as they were sent, not decoded. */
-function literal(path: string): string {
+/** Escapes the percent signs, so that the tree compares static segments as they were sent, not decoded. */
+function escapePercents(path: string): string {
   return path.includes('%') ? path.replaceAll('%', '%25') : path
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
 import { type HttpError, RequestTimeout } from '../errors.ts'
-import { CLIENT_GONE, type Ended, type Exchange } from './exchange.ts'
+import { CLIENT_GONE } from './client-gone.ts'
+import type { Ended, Exchange } from './exchange.ts'
 import { type Pipeline, PipelineScheduler } from './pipelining.ts'
 import { refuse } from './refuse.ts'
 import { parserFailure } from './request-checks.ts'
@@ -10,27 +11,27 @@ interface Connection extends Pipeline {
   readonly open: Exchange[]
   last: Exchange | null
   condemned: boolean
-  /** The socket goes with the last answer, whatever that answer says. */
+  /** Whether the socket closes after the last response, whatever headers that response has. */
   ends: boolean
-  /** What the parser refused, waiting for the answers that were due before it. */
+  /** The parser's failure, which is sent after the responses to earlier requests. */
   failure: HttpError | null
 }
 
-/** Keeps, for each socket, which exchanges are open and whether another may begin. */
+/** Tracks the open exchanges of each socket, and whether the socket may begin another. */
 export interface Connections {
   /** Registers a new connection. */
   add(socket: Socket): void
-  /** Dispatches the exchange in its turn, or never when its connection is already condemned. */
+  /** Dispatches the exchange after those before it. Ignores it when its connection is already condemned. */
   begin(exchange: Exchange): void
-  /** Obeys an error of node's parser or clock (`clientError`), or a CONNECT. */
+  /** Handles an error of node's parser or timeout (`clientError`), or a CONNECT request. */
   failed(socket: Socket, error: { readonly code?: string | undefined }): void
-  /** Lets the exchanges that are open end, and none follow them. */
+  /** Closes each connection after its open exchanges. Starts none after them. */
   closeBehindOpen(): void
-  /** The number of exchanges without their whole response, those that wait for their turn included. */
+  /** The number of exchanges whose response is not completely sent, including the queued ones. */
   readonly openCount: number
-  /** Those exchanges now. */
+  /** Returns those exchanges. */
   open(): readonly Exchange[]
-  /** Calls back once none is open; at once where none is. */
+  /** Calls back when no exchange is open: immediately when there is none now. */
   whenIdle(idle: () => void): void
 }
 
@@ -40,8 +41,8 @@ export function createConnections(
   dispatch: (exchange: Exchange) => void,
 ): Connections {
   const connections = new Map<Socket, Connection>()
-  // A number and arrays: a Set that many short exchanges pass through keeps the ended ones alive until a full garbage
-  // collection, as its outgrown tables refer to the newer ones.
+  // A counter and arrays instead of a Set: under many short exchanges, a Set keeps ended ones alive until a full garbage
+  // collection, because its outgrown tables refer to the newer ones.
   let openCount = 0
   const pipelines = new PipelineScheduler(dispatch, (pipeline) => condemn(pipeline as Connection))
   let whenIdle: (() => void) | null = null
@@ -64,9 +65,9 @@ export function createConnections(
         ends: false,
         failure: null,
       }
-      // For CONNECT node takes its own away, and an error without a listener ends the process.
+      // For CONNECT, node removes its own listener. An error without a listener ends the process.
       socket.on('error', () => {})
-      // Responses that wait for an earlier one hear nothing of it when the connection goes.
+      // Node emits no `close` on queued responses when the connection closes.
       socket.once('close', () => {
         connection.waiting = []
         for (const exchange of [...connection.open]) end(exchange, connection)
@@ -78,9 +79,9 @@ export function createConnections(
 
     begin(exchange) {
       const { socket } = exchange.request
-      const connection = of(socket)
+      const connection = connectionFor(socket)
       if (connection.condemned) {
-        // Whatever else arrives stays unread: node would keep a request of it in memory until the connection ends.
+        // Leave later bytes unread: node would keep each request in memory until the connection ends.
         pipelines.takeOver(connection)
         return
       }
@@ -94,20 +95,20 @@ export function createConnections(
     },
 
     failed(socket, { code }) {
-      const connection = of(socket)
+      const connection = connectionFor(socket)
       if (connection.failure !== null) return
-      // A reset, or an end in the middle of a request: there is nobody to answer.
+      // A reset, or an end in the middle of a request: no client is left to respond to.
       if (!socket.writable || code === 'ECONNRESET' || code === 'EPIPE') {
         socket.destroy()
         return
       }
-      // Its bytes have arrived and wait for their turn.
+      // The bytes have arrived; the scheduler has not parsed them yet.
       if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection.isScheduled && socket.readableLength > 0) return
       connection.condemned = true
       const failure = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? new RequestTimeout() : parserFailure(code)
       const { last } = connection
       if (last !== null && !last.request.complete) {
-        // The error lies in the body of the last request: its own answer tells of it, unless it has one.
+        // The error is in the body of the last request: its own response reports it, unless it is already sent.
         last.closes = true
         connection.ends = true
         if (connection.open.includes(last)) last.failBody(failure)
@@ -119,7 +120,7 @@ export function createConnections(
     },
 
     closeBehindOpen() {
-      // The one that closes takes what is due behind it with it: only the last of each connection may.
+      // A response that closes the connection drops those behind it, so only the last one of each connection may.
       for (const { open } of connections.values()) {
         const last = open.at(-1)
         if (last !== undefined) last.closes = true
@@ -136,12 +137,12 @@ export function createConnections(
     return [...connections.values()].flatMap((connection) => connection.open)
   }
 
-  function of(socket: Socket): Connection {
+  function connectionFor(socket: Socket): Connection {
     return connections.get(socket) as Connection
   }
 
   function end(exchange: Exchange, connection: Connection): void {
-    // The end of the connection may come before that of the answer.
+    // The connection may have ended the exchange before its response closed.
     if (!take(connection.open, exchange)) return
     openCount -= 1
     if (!exchange.response.writableFinished) exchange.cancel(CLIENT_GONE)
@@ -153,14 +154,14 @@ export function createConnections(
     if (openCount === 0) whenIdle?.()
   }
 
-  /** Forgets the requests that wait behind a response that closes the connection. */
+  /** Drops the requests queued behind a response that closes the connection. */
   function condemn(connection: Connection): void {
     connection.condemned = true
     for (const exchange of connection.waiting) if (take(connection.open, exchange)) openCount -= 1
     connection.waiting = []
   }
 
-  /** Writes the parser's failure once nothing is due before it. */
+  /** Sends the parser's failure when no earlier response is open. */
   function settle(socket: Socket, connection: Connection): void {
     if (connection.open.length > 0 || !socket.writable) return
     if (connection.ends) socket.destroySoon()
@@ -169,7 +170,7 @@ export function createConnections(
   }
 }
 
-/** Removes the item; false when it is not there. */
+/** Removes the item. Returns false when it is not in the list. */
 function take<T>(items: T[], item: T): boolean {
   const index = items.indexOf(item)
   if (index === 0) items.shift()

@@ -1,61 +1,62 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AccessLog, RespondedRequest } from '../../../application/ports/access-log.ts'
 import type { Requester } from '../../../application/requester.ts'
 import type { HttpError } from '../errors.ts'
 import { clientAddress } from '../request/client-address.ts'
+import { acceptRequestId } from '../request/request-id.ts'
 import { parseTraceId } from '../request/trace-context.ts'
+import { ClientGone } from './client-gone.ts'
 
-/** The span of an exchange, where requests are traced. */
+/** The tracing span of an exchange. */
 export interface ExchangeSpan {
   readonly traceId: string
   end(ended: Pick<Exchange, 'route' | 'status'>): void
 }
 
-/** What is told of an exchange that is over. */
+/** What is reported about an exchange that has ended. */
 export interface Ended {
-  /** Null where no request could be read. */
+  /** Null when no request could be read. */
   readonly method: string | null
-  /** The route's template; null where none was matched. */
+  /** The route's template; null when no route matched. */
   readonly route: string | null
-  /** Null where nobody was answered. */
+  /** Null when no response was sent. */
   readonly status: number | null
-  /** By the monotonic clock; null where no request could be read. */
+  /** Start on the monotonic clock; null when no request could be read. */
   readonly beganMs: number | null
 }
 
-/** One request with its answer, as the steps hand it on. */
+/** One request with its response. Each step of the dispatch receives it. */
 export class Exchange implements RespondedRequest, Requester {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly requestId: string
-  /** Headers that every answer of this exchange carries, such as those of CORS. */
+  /** Headers of every response of this exchange, such as the CORS headers. */
   readonly headers: readonly string[]
   readonly accessLog: AccessLog
   readonly beganMs = performance.now()
-  /** Bytes of body that are read: the route's limit once it is known. */
+  /** The maximum body size: the service's limit, then the route's once it is known. */
   bodyLimitBytes: number
-  /** Waits with a `100 Continue` until the body is wanted (RFC 9110, section 10.1.1). */
+  /** Whether the client waits for a `100 Continue`, which is sent when the body is read (RFC 9110, section 10.1.1). */
   awaitsContinue: boolean
-  /** Whether the connection ends with this answer. */
+  /** Whether the connection closes after this response. */
   closes = false
   responded = false
-  /** Whether a list is being sent, which is answered and not yet over. */
+  /** Whether a list is being streamed: the response has started and not ended. */
   streams = false
-  /** The template of the route that was matched, for logs. */
+  /** The template of the matched route, for logs. */
   route: string | null = null
   malformedToken = false
-  /** What the parser found wrong with the body, which may be before anybody reads it. */
+  /** The parser's failure in the body. It may be set before the body is read. */
   bodyFailure: HttpError | null = null
-  /** Whether the body arrived after the head, so that what was checked before may have changed. */
+  /** Whether the body arrived after the head, so that earlier checks may be out of date. */
   bodyWasLate = false
   span: ExchangeSpan | null = null
   private cancelled: Error | null = null
-  /** Made for those who ask: it costs more than all other steps of a request together. */
+  /** Created on first use: it costs more than all other steps of a request together. */
   private cancelling: AbortController | null = null
   private readonly trustedProxies: number
-  private knownAddress: string | null = null
-  /** Rejects the body that is being read, or stops waiting for the rest of it; null when nobody does either. */
+  private cachedAddress: string | null = null
+  /** Rejects the pending read of the body, or stops the wait for the rest of it; null when neither is pending. */
   rejectBody: ((error: HttpError) => void) | null = null
 
   constructor(
@@ -80,8 +81,8 @@ export class Exchange implements RespondedRequest, Requester {
   }
 
   get address(): string {
-    this.knownAddress ??= clientAddress(this.request, this.trustedProxies)
-    return this.knownAddress
+    this.cachedAddress ??= clientAddress(this.request, this.trustedProxies)
+    return this.cachedAddress
   }
 
   get signal(): AbortSignal {
@@ -92,21 +93,21 @@ export class Exchange implements RespondedRequest, Requester {
     return this.cancelling.signal
   }
 
-  /** Whether the error tells no more than that this request was called off: it was answered, or has nobody to answer. */
+  /** Whether the error only reports the cancellation of this request: its response is sent, or its client is gone. */
   isCalledOff(error: unknown): boolean {
-    if (this.cancelled !== null && (error === this.cancelled || causeOf(error) === this.cancelled))
+    if (this.cancelled !== null && (error === this.cancelled || getCause(error) === this.cancelled))
       return true
-    // That the client of another request went away is no answer to this one.
+    // The error may come from another request whose client has gone. This request then fails like any other.
     return error instanceof ClientGone && (this.cancelled !== null || this.request.socket.destroyed)
   }
 
-  /** Nobody waits for the answer any more: work that was asked for can stop. */
+  /** Cancels the work for this request, because no client waits for its response. */
   cancel(reason: Error): void {
     this.cancelled ??= reason
     this.cancelling?.abort(this.cancelled)
   }
 
-  /** Of the span where there is one, else what the caller sent (W3C Trace Context). */
+  /** The span's trace id; without a span, the one that the client sent (W3C Trace Context). */
   get traceId(): string | null {
     return this.span?.traceId ?? parseTraceId(this.request.headers.traceparent)
   }
@@ -115,18 +116,18 @@ export class Exchange implements RespondedRequest, Requester {
     return this.request.method ?? null
   }
 
-  /** Null for as long as nothing is answered. */
+  /** Null until the response has started. */
   get status(): number | null {
     return this.responded ? this.response.statusCode : null
   }
 
-  /** The rest of the body will not come, or cannot be understood. */
+  /** Reports that the rest of the body will not arrive or cannot be parsed. */
   failBody(error: HttpError): void {
     this.bodyFailure = error
     this.rejectBody?.(error)
   }
 
-  /** Bytes of body that the head announces: 0 for none, null where the length is not known beforehand. */
+  /** The body size in bytes that the head declares: 0 without a body, null when the length is not declared. */
   get declaredBytes(): number | null {
     const { headers } = this.request
     if (headers['transfer-encoding'] !== undefined) return null
@@ -134,26 +135,13 @@ export class Exchange implements RespondedRequest, Requester {
     return length === undefined ? 0 : Number(length)
   }
 
-  /** Whether all of the request is there: the parser tells of the end a moment after the head, also without a body. */
+  /** Whether the whole request has arrived. Even without a body, the parser reports the end some time after the head. */
   get isWhole(): boolean {
     return this.request.complete || this.declaredBytes === 0
   }
 }
 
-/** Node's own functions reject with an error of their own when a signal aborts, and have its reason as the cause. */
-function causeOf(error: unknown): unknown {
+/** When a signal aborts, node's functions reject with their own error, whose cause is the signal's reason. */
+function getCause(error: unknown): unknown {
   return error instanceof Error ? error.cause : undefined
-}
-
-/** The client left before the exchange was over: there is nobody to answer. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone'
-}
-
-/** One for every request that ends: a stack for each would cost as much as all of the request. */
-export const CLIENT_GONE = new ClientGone()
-
-/** The caller's own id where it is fit for a log line, else a new one. */
-export function acceptRequestId(presented: string | string[] | undefined): string {
-  return typeof presented === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(presented) ? presented : randomUUID()
 }

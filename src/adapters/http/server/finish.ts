@@ -5,9 +5,9 @@ const LINGER_MS = 5000
 const LINGER_BYTES = 32 * 1024 * 1024
 
 /**
- * Ends an answer whose head is written. Where the connection closes while the client is still sending, the end is
- * put off until the client is done, within bounds: a socket closed over unread bytes is reset, and a reset takes
- * the answer from the client's hands (RFC 9112, section 9.6).
+ * Ends a response whose head is written. If the connection closes while the client is still sending, the end is delayed
+ * until the client has finished, within limits: closing a socket with unread bytes resets it, and the client may lose the
+ * response (lingering close, RFC 9112, section 9.6).
  */
 export function finish(
   exchange: Exchange,

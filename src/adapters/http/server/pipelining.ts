@@ -2,25 +2,25 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Exchange } from './exchange.ts'
 
-/** Requests of one connection that may be in progress at once; those behind them wait. */
+/** The number of requests that one connection may have in progress; later ones are queued. */
 const MAX_IN_PROGRESS = 32
-/** Bytes that are parsed at once of a socket that the scheduler reads: about 20 of the smallest requests. */
+/** Bytes that the scheduler parses per step: about 20 of the smallest requests. */
 const MAX_PARSED_BYTES = 512
 /** Time after which the scheduler yields to the event loop. */
 const SLICE_MS = 0.5
-/** How long new connections are read by the scheduler after one has sent more requests than may be in progress. */
+/** After a connection exceeded the limit, the duration for which the scheduler also reads new connections. */
 const ALERT_MS = 60_000
 
 /** A connection as the scheduler sees it. */
 export interface Pipeline {
   readonly socket: Socket
-  /** Exchanges whose responses are not completely sent, in the order of their requests; the waiting ones come last. */
+  /** Exchanges whose responses are not completely sent, in request order; the waiting ones come last. */
   readonly open: readonly Exchange[]
-  /** Exchanges that are parsed and not dispatched yet. */
+  /** Exchanges that are parsed but not dispatched. */
   waiting: Exchange[]
   /** The exchange that was parsed last. */
   readonly last: Exchange | null
-  /** Whether no request that is parsed from now on may be dispatched. */
+  /** Whether later requests are ignored. */
   readonly condemned: boolean
   /** Whether the scheduler reads the socket, instead of node's parser. */
   isScheduled: boolean
@@ -29,29 +29,29 @@ export interface Pipeline {
 /**
  * A fair scheduler (round-robin) for pipelined requests, which shares the event loop between connections in small slices.
  *
- * Node's parser reads a socket directly, which is fastest, and parses all that has arrived, up to 64 KiB or 2,500 requests,
- * before anybody else gets a turn; each takes about 3 KiB of memory. That is right for a client that waits for its
- * response. From a connection that pipelines, the scheduler takes the socket over and parses some hundred bytes in its
- * turn; the rest stays in the socket. When a connection sends more requests than may be in progress, others are likely to
- * do the same at that moment: the scheduler takes over all of them before their bytes are parsed.
+ * Node's parser reads a socket directly, which is fastest. It parses everything that has arrived, up to 64 KiB or 2,500
+ * requests of about 3 KiB of memory each, before any other connection is read. That is right for a client that waits for
+ * its response. When a connection pipelines, the scheduler takes over its socket and parses a few hundred bytes per step;
+ * the rest stays in the socket. When a connection exceeds the limit of requests in progress, others are likely to do the
+ * same at that moment: the scheduler takes over all of them before their bytes are parsed.
  */
 export class PipelineScheduler {
   readonly #dispatch: (exchange: Exchange) => void
   readonly #condemn: (pipeline: Pipeline) => void
   readonly #pipelines = new Set<Pipeline>()
-  /** Those with a request of a client that waits for its response, as far as can be seen: they go first. */
+  /** Connections whose client probably waits for its response. They go first. */
   readonly #prompt = new Set<Pipeline>()
   readonly #backlog = new Set<Pipeline>()
   #isRunning = false
   #alertEndMs = 0
 
-  /** `condemn` is called when the response of an earlier request closes the connection, so that the waiting get none. */
+  /** `condemn` is called when an earlier response closes the connection, so that the waiting requests get no response. */
   constructor(dispatch: (exchange: Exchange) => void, condemn: (pipeline: Pipeline) => void) {
     this.#dispatch = dispatch
     this.#condemn = condemn
   }
 
-  /** Registers a new connection until its socket closes. */
+  /** Registers a connection until its socket closes. */
   add(pipeline: Pipeline): void {
     this.#pipelines.add(pipeline)
     pipeline.socket.once('close', () => this.#pipelines.delete(pipeline))
@@ -78,13 +78,13 @@ export class PipelineScheduler {
     pipeline.isScheduled = true
     const { socket } = pipeline
     const schedule = () => this.schedule(pipeline)
-    // A listener for `readable` detaches node's parser. It must not have stopped the socket, which only it can start again.
+    // A listener for `readable` detaches node's parser. Wait while the parser has paused the socket: only it can resume it.
     const detach = () => socket.on('readable', schedule).on('resume', schedule).on('drain', schedule)
     if (socket.isPaused()) socket.once('resume', detach)
     else detach()
   }
 
-  /** Lets the connection have a turn: there may be bytes to parse, or room for a request. */
+  /** Schedules a step for the connection: there may be bytes to parse, or a free slot for a request. */
   schedule(pipeline: Pipeline): void {
     const isPrompt = pipeline.open.length === 0 && pipeline.socket.readableLength <= MAX_PARSED_BYTES
     if (isPrompt) this.#prompt.add(pipeline)
@@ -97,7 +97,7 @@ export class PipelineScheduler {
   #run(): void {
     const endMs = performance.now() + SLICE_MS
     for (const queue of [this.#prompt, this.#backlog]) {
-      // A pipeline that is added again meanwhile comes last.
+      // A pipeline that is added again during the loop comes last.
       for (const pipeline of queue) {
         if (performance.now() >= endMs) break
         queue.delete(pipeline)
@@ -123,8 +123,8 @@ export class PipelineScheduler {
       inProgress += 1
       unsentBytes += exchange.response.writableLength
     }
-    // The client reads slowly, or the first handler is slow: more responses would only take memory. Beyond this limit node
-    // also asserts that its parser gets no bytes.
+    // The client reads slowly, or the first handler is slow: more responses would only use memory. Above this limit node
+    // also asserts that its parser receives no bytes.
     if (unsentBytes >= socket.writableHighWaterMark) return false
     if (waiting.length > 0) {
       if (inProgress >= MAX_IN_PROGRESS) return false
@@ -134,7 +134,7 @@ export class PipelineScheduler {
     }
     const isBody = last !== null && !last.request.complete
     if (isBody ? isFull(last.request) : inProgress >= MAX_IN_PROGRESS || condemned) return false
-    // Without bytes this lets the stream report its end.
+    // Without bytes, this read lets the stream report its end.
     socket.read(Math.min(MAX_PARSED_BYTES, socket.readableLength))
     return socket.readableLength > 0
   }

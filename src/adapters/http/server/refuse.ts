@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
 import { type HttpError, STATUS_BY_REASON } from '../errors.ts'
+import { acceptRequestId } from '../request/request-id.ts'
 import { rawFailure } from '../response/response.ts'
-import { acceptRequestId, type Ended } from './exchange.ts'
+import type { Ended } from './exchange.ts'
 
 const CLOSING_MS = 1000
 const UNREAD = { traceId: null, method: null, route: null, beganMs: null, malformedToken: false }
 
-/** Responds to bytes that node's parser refused, which have no response of their own, and closes the connection. */
+/** Responds to bytes that node's parser refused, which have no `ServerResponse`, and closes the connection. */
 export function refuse(
   socket: Socket,
   failure: HttpError,
@@ -19,7 +20,8 @@ export function refuse(
   const status = STATUS_BY_REASON[failure.reason]
   accessLog.responded({ ...UNREAD, requestId }, status)
   onEnded({ ...UNREAD, status })
-  // Half-closed first, so that what the client still sends does not reset the answer away. Node's parser discards it.
+  // Half-close first: if the client still sends, a full close would reset the connection and the client could lose the
+  // response. Node's parser discards those bytes.
   socket.removeAllListeners('readable')
   const timer = setTimeout(() => socket.destroy(), CLOSING_MS)
   socket.once('close', () => clearTimeout(timer))

@@ -8,11 +8,11 @@ const AUTHORIZATION_NAME = 'authorization'
 /** uri-host [ ":" port ] of RFC 9110, section 7.2: a registered name, an IPv4 address or a bracketed literal. */
 const HOST = /^(\[[0-9A-Fa-fv:.]+\]|([A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(:\d{0,5})?$/
 
-/** What RFC 9112 says must be refused and node's parser lets through, or null. */
+/** Checks what RFC 9112 requires and node's parser does not. Returns the failure, or null. */
 export function checkRequest(request: IncomingMessage): HttpError | null {
   const { rawHeaders, headers, httpVersion, url = '' } = request
   if (rawHeaders.length > MAX_HEADER_LINES * 2) return new HeadersTooLarge()
-  // HTTP/0.9 and 2.0 reach a handler, too.
+  // Node's parser accepts HTTP/0.9 and 2.0, too.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return malformed()
   if (url.includes('#')) return malformed()
 
@@ -26,7 +26,7 @@ export function checkRequest(request: IncomingMessage): HttpError | null {
       if (name.toLowerCase() === AUTHORIZATION_NAME) authorizations++
     }
   }
-  // Of two lines node would keep the first, and a proxy in front of it perhaps the second.
+  // Of two lines, node uses the first; a proxy in front of it may use the second.
   if (authorizations > 1) return malformed()
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return malformed()
   if (hosts === 1 && headers.host !== '' && !HOST.test(headers.host as string)) return malformed()
@@ -39,7 +39,7 @@ export function checkRequest(request: IncomingMessage): HttpError | null {
   return null
 }
 
-/** The failure behind an error of node's parser or of its clock. */
+/** Returns the failure for an error code of node's parser. */
 export function parserFailure(code: string | undefined): HttpError {
   if (code === 'HPE_HEADER_OVERFLOW') return new HeadersTooLarge()
   return malformed()

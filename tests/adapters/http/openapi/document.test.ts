@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import * as v from 'valibot'
 import { STATUS_BY_REASON } from '../../../../src/adapters/http/errors.ts'
 import { openApiDocument } from '../../../../src/adapters/http/openapi/document.ts'
-import { builtInRoutes, probeRoutes } from '../../../../src/adapters/http/routes/built-in-routes.ts'
+import { builtInRoutes } from '../../../../src/adapters/http/routes/built-in-routes.ts'
+import { probeRoutes } from '../../../../src/adapters/http/routes/probe-routes.ts'
 import type { Route } from '../../../../src/adapters/http/routing/declared-route.ts'
 import { route } from '../../../../src/adapters/http/routing/route.ts'
 import { unboundUseCases } from '../../../../src/application/use-cases/unbound-use-cases.ts'
@@ -15,7 +16,7 @@ const handle = () => ({})
 
 function describeRoutes(routes: readonly Route[]): { document: OpenApi; problems: readonly string[] } {
   const { document, problems } = openApiDocument(routes, INFO)
-  // What is sent is text: an undefined that stood in it would be gone.
+  // The document is sent as JSON, which omits undefined values.
   return { document: JSON.parse(JSON.stringify(document)), problems }
 }
 
@@ -32,8 +33,8 @@ const named = (id: string) => {
   return found
 }
 
-describe('the document of a table', () => {
-  test('is one of OpenAPI 3.1 without a fault, and nothing in it had to be left out', async () => {
+describe('the OpenAPI document', () => {
+  test('is a valid OpenAPI 3.1 document without problems', async () => {
     assert.match(document.openapi, /^3\.1\.\d$/)
     assert.deepEqual(await faultsOf(document), [])
     assert.deepEqual(problems, [])
@@ -43,7 +44,7 @@ describe('the document of a table', () => {
     )
   })
 
-  test('a fault would be found', async () => {
+  test('is invalid when a required part is missing or wrong', async () => {
     assert.notDeepEqual(await faultsOf({ ...document, info: { title: 'Shop' } }), [])
     assert.notDeepEqual(await faultsOf({ ...document, paths: { 'api/x': {} } }), [])
   })
@@ -55,26 +56,26 @@ describe('the document of a table', () => {
     )
   })
 
-  test('names each operation after its method and path, none twice', () => {
-    const { document: twice } = describeRoutes([
+  test('names each operation uniquely after its method and path', () => {
+    const { document: similar } = describeRoutes([
       route('GET /orders/:id', { auth: 'none', handle }),
       route('GET /orders/by-id', { auth: 'none', handle }),
       route('GET /orders-by/id', { auth: 'none', handle }),
       route('DELETE /order_lines.csv', { auth: 'none', handle }),
     ])
     assert.deepEqual(
-      operationsOf(twice).map(({ operation }) => operation.operationId),
+      operationsOf(similar).map(({ operation }) => operation.operationId),
       ['getOrdersById', 'getOrdersById2', 'getOrdersById3', 'deleteOrderLinesCsv'],
     )
     assert.ok(named('postLogin') && named('getLivez') && named('deleteOrdersByOrderId'))
   })
 
-  test('puts routes whose parameters have other names under one path, as it must', () => {
+  test('has one path for routes that differ only in parameter names', () => {
     assert.deepEqual(Object.keys(document.paths['/api/orders/{id}'] ?? {}), ['get', 'delete'])
     assert.equal(named('deleteOrdersByOrderId').parameters?.[0]?.name, 'id')
   })
 
-  test('says who may call, with which abilities', () => {
+  test('has the authentication and the abilities of each operation', () => {
     assert.deepEqual(named('postLogin').security, [])
     assert.deepEqual(named('getStatus').security, [{ serviceToken: [] }])
     assert.deepEqual(named('postMe').security, [{ loginToken: [] }])
@@ -89,7 +90,7 @@ describe('the document of a table', () => {
     )
   })
 
-  test('describes what comes in as it comes in, and what is answered as it is answered', () => {
+  test('describes requests before and responses after their transformation', () => {
     assert.deepEqual(named('getOrders').parameters, [
       { name: 'after', in: 'query', required: false, schema: { type: 'string', format: 'uuid' } },
       {
@@ -99,8 +100,8 @@ describe('the document of a table', () => {
         schema: { type: 'string', pattern: '^\\d{1,3}$', default: '20' },
       },
     ])
-    const answer = responseOf(document, named('getOrdersById'), 200)?.content?.['application/json']
-    const { properties, required } = (answer?.schema ?? {}) as {
+    const response = responseOf(document, named('getOrdersById'), 200)?.content?.['application/json']
+    const { properties, required } = (response?.schema ?? {}) as {
       properties: Record<string, unknown>
       required: unknown
     }
@@ -111,14 +112,14 @@ describe('the document of a table', () => {
     assert.deepEqual(placed_at, { type: 'string', format: 'date-time' })
   })
 
-  test('gives 204 no body, and a route that declares nothing a success of any fields', () => {
+  test('has no body for 204, and any fields for a route without a response schema', () => {
     assert.equal(responseOf(document, named('deleteOrdersByOrderId'), 204)?.content, undefined)
     const open = responseOf(document, named('getPublic'), 200)?.content?.['application/json']?.schema
     assert.equal(judge(document)(open ?? {}, { success: true, anything: 'goes' }), null)
     assert.notEqual(judge(document)(open ?? {}, { anything: 'goes' }), null)
   })
 
-  test('takes a query of names that are not known beforehand as an object', () => {
+  test('describes a query without declared names as an object', () => {
     const query = v.record(v.string(), v.string())
     const { document: open } = describeRoutes([route('GET /find', { auth: 'none', query, handle })])
     const [parameter] = operationsOf(open)[0]?.operation.parameters ?? []
@@ -167,31 +168,31 @@ describe('the failures of an operation', () => {
     ['getOrdersById', [...CUSTOMER, 'not_found', 'validation_failed']],
     ['deleteOrdersByOrderId', [...CUSTOMER, 'insufficient_scope', 'not_found']],
   ] as const) {
-    test(`are those that ${id} can answer`, () => assert.deepEqual(reasons(id), [...ALWAYS, ...more].sort()))
+    test(`are those that ${id} can return`, () => assert.deepEqual(reasons(id), [...ALWAYS, ...more].sort()))
   }
 
-  test('have the envelope, with every reason of the contract and each under its status', () => {
+  test('have the envelope, with every reason of the contract at its status', () => {
     const { properties } = document.components.schemas.Failure as {
       readonly properties: Readonly<Record<string, { readonly enum: readonly unknown[] }>>
     }
     const { code, reason } = properties
     assert.deepEqual(reason?.enum, Object.keys(STATUS_BY_REASON))
     assert.deepEqual(code?.enum, [...new Set(Object.values(STATUS_BY_REASON))])
-    const faultOf = judge(document)
+    const findFault = judge(document)
     for (const { operation } of operations) {
       for (const status of Object.keys(operation.responses).filter((one) => !one.startsWith('2'))) {
         const media = responseOf(document, operation, Number(status))?.content?.['application/json']
         for (const [name, { value }] of Object.entries(media?.examples ?? {})) {
           assert.equal(STATUS_BY_REASON[name as keyof typeof STATUS_BY_REASON], Number(status))
-          assert.equal(faultOf(media?.schema ?? {}, value), null)
-          assert.notEqual(faultOf(media?.schema ?? {}, { ...(value as object), reason: 'other' }), null)
-          assert.notEqual(faultOf(media?.schema ?? {}, { ...(value as object), success: true }), null)
+          assert.equal(findFault(media?.schema ?? {}, value), null)
+          assert.notEqual(findFault(media?.schema ?? {}, { ...(value as object), reason: 'other' }), null)
+          assert.notEqual(findFault(media?.schema ?? {}, { ...(value as object), success: true }), null)
         }
       }
     }
   })
 
-  test('name the headers that they are sent with', () => {
+  test('name their headers', () => {
     const headers = (id: string, status: number) =>
       Object.keys(responseOf(document, named(id), status)?.headers ?? {}).filter(
         (name) => name !== 'X-Request-Id',
@@ -205,8 +206,8 @@ describe('the failures of an operation', () => {
 })
 
 describe('the examples', () => {
-  test('of bodies and answers are what their schemas describe', () => {
-    const faultOf = judge(document)
+  test('of request and response bodies are valid for their schemas', () => {
+    const findFault = judge(document)
     let seen = 0
     for (const { operation } of operations) {
       const contents = [operation.requestBody, ...Object.values(operation.responses)].flatMap((part) => [
@@ -215,7 +216,7 @@ describe('the examples', () => {
       for (const media of contents) {
         if (media?.example === undefined) continue
         seen++
-        assert.equal(faultOf(media.schema, media.example), null, operation.operationId)
+        assert.equal(findFault(media.schema, media.example), null, operation.operationId)
       }
     }
     assert.ok(seen > 10, `${seen}`)

@@ -14,12 +14,18 @@ interface Node {
 
 const tree: v.GenericSchema<Node> = v.object({ name: v.string(), children: v.lazy(() => v.array(tree)) })
 
-group('a schema of valibot in JSON Schema', () => {
-  for (const [what, schema, side, expected, told] of [
-    ['a date in an answer is its text', v.date(), 'output', { type: 'string', format: 'date-time' }, 0],
-    ['a date that comes in cannot be', v.date(), 'input', {}, 1],
+group('the JSON Schema of a valibot schema', () => {
+  for (const [title, schema, side, expected, problemCount] of [
     [
-      'a check of its own narrows, and is not told',
+      'describes a date in a response as text',
+      v.date(),
+      'output',
+      { type: 'string', format: 'date-time' },
+      0,
+    ],
+    ['allows any value for a date in a request', v.date(), 'input', {}, 1],
+    [
+      'ignores a custom check without a problem',
       v.pipe(
         v.string(),
         v.check(() => true),
@@ -28,46 +34,46 @@ group('a schema of valibot in JSON Schema', () => {
       { type: 'string' },
       0,
     ],
-    ['what only trims stays a text', v.pipe(v.string(), v.trim()), 'output', { type: 'string' }, 0],
+    ['describes trimmed text as text', v.pipe(v.string(), v.trim()), 'output', { type: 'string' }, 0],
     [
-      'what comes in is described before it is changed',
+      'describes the input before a transformation',
       v.pipe(v.string(), v.transform(Number)),
       'input',
       { type: 'string' },
       0,
     ],
     [
-      'what is answered is described after it',
+      'describes the output after a transformation',
       v.pipe(v.string(), v.transform(Number), v.number()),
       'output',
       { type: 'number' },
       0,
     ],
     [
-      'and is anything where nobody says what it became',
+      'allows any value for the output of a transformation without a schema after it',
       v.pipe(v.string(), v.transform(Number)),
       'output',
       {},
       1,
     ],
     [
-      'a pattern with flags is left out',
+      'omits a pattern with flags',
       v.pipe(v.string(), v.minLength(2), v.regex(/^a/i)),
       'input',
       { type: 'string', minLength: 2 },
       1,
     ],
-    ['a type that only a program knows is anything', v.instance(URL), 'output', {}, 1],
-    ["so is one of a type of one's own", v.custom<string>(() => true), 'input', {}, 1],
+    ['allows any value for a class instance', v.instance(URL), 'output', {}, 1],
+    ['allows any value for a custom type', v.custom<string>(() => true), 'input', {}, 1],
   ] as const) {
-    test(what, () => {
+    test(title, () => {
       const { schema: described, problems } = describe(schema, side, 'x')
       assert.deepEqual(described, expected)
-      assert.equal(problems.length, told, problems.join())
+      assert.equal(problems.length, problemCount, problems.join())
     })
   }
 
-  test('never throws: what the converter breaks on is anything, and told', () => {
+  test('allows any value and reports a problem when the converter throws', () => {
     const broken = v.lazy((): v.GenericSchema => {
       throw new Error('not yet there')
     })
@@ -76,7 +82,7 @@ group('a schema of valibot in JSON Schema', () => {
     assert.equal(problems.length, 1)
   })
 
-  test('a schema that holds itself stands among the components, under a name of its own', async () => {
+  test('puts a recursive schema among the components, under a unique name', async () => {
     const routes = [
       route('POST /trees', {
         auth: 'none',
@@ -90,13 +96,13 @@ group('a schema of valibot in JSON Schema', () => {
     const api = document as unknown as OpenApi
     assert.deepEqual(problems, [])
     assert.deepEqual(await faultsOf(document), [])
-    const faultOf = judge(api)
+    const findFault = judge(api)
     for (const { operation } of operationsOf(api)) {
       const schema = operation.requestBody?.content?.['application/json']?.schema ?? {}
       const leaf = { name: 'leaf', children: [] }
-      assert.equal(faultOf(schema, { tree: { name: 'root', children: [leaf, leaf] } }), null)
+      assert.equal(findFault(schema, { tree: { name: 'root', children: [leaf, leaf] } }), null)
       assert.notEqual(
-        faultOf(schema, { tree: { name: 'root', children: [{ name: 1, children: [] }] } }),
+        findFault(schema, { tree: { name: 'root', children: [{ name: 1, children: [] }] } }),
         null,
       )
       assert.doesNotThrow(() => JSON.stringify(document))
@@ -121,14 +127,14 @@ group('an example', () => {
     [v.unknown(), null],
     [v.null(), null],
   ] as const) {
-    test(`of ${JSON.stringify(describe(schema, 'input', 'x').schema)} is one that it takes`, () => {
+    test(`of ${JSON.stringify(describe(schema, 'input', 'x').schema)} is valid`, () => {
       const { schema: described, definitions } = describe(schema, 'input', 'x')
       assert.deepEqual(exampleValue(described, definitions), expected)
       assert.ok(v.is(schema, expected))
     })
   }
 
-  test('of what holds itself ends', () => {
+  test('of a recursive schema is finite', () => {
     const chain: v.GenericSchema<unknown> = v.object({ next: v.lazy(() => chain) })
     const { schema, definitions } = describe(chain, 'input', 'x')
     assert.ok(JSON.stringify(exampleValue(schema, definitions)).length < 1000)

@@ -26,18 +26,18 @@ before(async () => {
   const { id } = await app.addCustomer()
   tokens = {
     login: await app.login(EMAIL),
-    bots: [await botOf(customerId), await botOf(customerId)],
-    other: await botOf(id),
+    bots: [await createBot(customerId), await createBot(customerId)],
+    other: await createBot(id),
   }
 })
 after(() => app.close())
 
-async function botOf(customerId: string): Promise<string> {
+async function createBot(customerId: string): Promise<string> {
   const { useCases } = app.service
   const token = { customerId, name: 'bot', abilities: ['orders:read'], expiresAtMs: null }
-  const made = await useCases.tokens.create(token, useCases.deadline())
-  assert.ok(made)
-  return made.secret
+  const created = await useCases.tokens.create(token, useCases.deadline())
+  assert.ok(created)
+  return created.secret
 }
 
 function ask(
@@ -48,64 +48,61 @@ function ask(
   return app.call(`/ops/${path}`, { token: SERVICE_SECRET, body, headers })
 }
 
-const statusOf = async (token: string) => (await app.call('/api/me', { token })).status
+const fetchStatus = async (token: string) => (await app.call('/api/me', { token })).status
 const find = async () => (await ask('customer', { email: ` ${EMAIL.toUpperCase()} ` })).body
 
 describe('the operator’s page', () => {
-  test('gives its files to anybody, under the policy of the documentation', async () => {
-    const policyOf = async (path: string) =>
+  test('has public files, with the content security policy of the documentation', async () => {
+    const fetchPolicy = async (path: string) =>
       (await fetch(app.url + path)).headers.get('content-security-policy')
-    const policy = await policyOf('/docs')
-    for (const path of FILES) assert.equal(await policyOf(path), policy, path)
+    const policy = await fetchPolicy('/docs')
+    for (const path of FILES) assert.equal(await fetchPolicy(path), policy, path)
     assert.match(policy ?? '', /default-src 'none'.*require-trusted-types-for 'script'/)
   })
 
-  test('tells nothing to whoever has no service token, a customer included', async () => {
+  test('returns no data without a service token, also not to a customer', async () => {
     for (const token of [null, tokens.login, `${SERVICE_SECRET}x`]) {
-      const answers = [
+      const responses = [
         await app.call('/ops/live', { method: 'GET', token }),
         await app.call('/ops/customer', { token, body: { email: EMAIL }, headers: FROM_HERE }),
         await app.call('/ops/revoke', { token, body: { customer_id: ID, token_id: ID }, headers: FROM_HERE }),
         await app.call('/ops/revoke-all', { token, body: { customer_id: customerId }, headers: FROM_HERE }),
       ]
-      for (const { status, body } of answers)
+      for (const { status, body } of responses)
         assert.deepEqual([status, body.reason], [401, 'invalid_service_token'])
     }
-    assert.equal(await statusOf(tokens.login), 200)
+    assert.equal(await fetchStatus(tokens.login), 200)
   })
 
   for (const [from, headers] of [
-    ['nothing that says where from', OWN],
+    ['no header of the browser', OWN],
     ['no header of the page', { 'Sec-Fetch-Site': 'same-origin' }],
     ['a page of the same site', { ...OWN, 'Sec-Fetch-Site': 'same-site' }],
     ['a page of another site', { ...OWN, 'Sec-Fetch-Site': 'cross-site' }],
-    ['no page at all', { ...OWN, 'Sec-Fetch-Site': 'none' }],
+    ['no page', { ...OWN, 'Sec-Fetch-Site': 'none' }],
     ['another origin', { ...OWN, Origin: 'http://evil.example' }],
     ['another port', { ...OWN, Origin: 'http://127.0.0.1:1' }],
     ['an opaque origin', { ...OWN, Origin: 'null' }],
-    [
-      'another origin that the browser calls the same',
-      { 'Sec-Fetch-Site': 'same-origin', 'X-Requested-With': 'x' },
-    ],
+    ['a page with another X-Requested-With', { 'Sec-Fetch-Site': 'same-origin', 'X-Requested-With': 'x' }],
   ] as const) {
-    test(`changes and tells nothing for ${from}`, async () => {
+    test(`refuses a request from ${from}`, async () => {
       for (const [path, body] of [
         ['customer', { email: EMAIL }],
         ['revoke-all', { customer_id: customerId }],
       ] as const) {
-        const answer = await ask(path, body, headers)
-        assert.deepEqual([answer.status, answer.body.reason], [403, 'same_origin_required'])
+        const response = await ask(path, body, headers)
+        assert.deepEqual([response.status, response.body.reason], [403, 'same_origin_required'])
       }
-      assert.equal(await statusOf(tokens.login), 200)
+      assert.equal(await fetchStatus(tokens.login), 200)
     })
   }
 
-  test('is asked by its own origin where the browser does not say it in a word', async () => {
+  test('accepts a request of its own origin without Sec-Fetch-Site', async () => {
     const { status } = await ask('customer', { email: EMAIL }, { ...OWN, Origin: app.url })
     assert.equal(status, 200)
   })
 
-  test('finds a customer by e-mail, with tokens by id, active ones first, and no secret or digest', async () => {
+  test('finds a customer by e-mail, with tokens, active ones first, and without secrets or digests', async () => {
     const { customer, tokens: found, more } = await find()
     assert.deepEqual([customer.id, customer.email, customer.disabled_at, more], [customerId, EMAIL, null, 0])
     const names = ['abilities', 'created_at', 'expires_at', 'id', 'last_used_at', 'name', 'state']
@@ -115,45 +112,47 @@ describe('the operator’s page', () => {
     for (const secret of [tokens.login, ...tokens.bots]) assert.ok(!text.includes(secret.slice(3, 20)))
     assert.doesNotMatch(text, /[0-9a-f]{64}/)
 
-    assert.deepEqual((await ask('customer', { email: 'nobody@example.com' })).body.customer, null)
+    assert.deepEqual((await ask('customer', { email: 'unknown@example.com' })).body.customer, null)
     for (const email of ['', 'a\u0000@example.com', null])
       assert.equal((await ask('customer', { email })).status, 422)
     assert.equal((await ask('revoke', { customer_id: customerId, token_id: "' or 1=1" })).status, 422)
-    // All are revoked only where that is what is asked for.
+    // Only `revoke-all` revokes all tokens.
     assert.equal((await ask('revoke', { customer_id: customerId })).status, 422)
   })
 
-  test('revokes one token by its id, then all of the customer, and tells the audit log who asked', async () => {
-    assert.equal(await statusOf(tokens.bots[0] as string), 200)
+  test('revokes one token by its id, then all of the customer, and audits the service token', async () => {
+    assert.equal(await fetchStatus(tokens.bots[0] as string), 200)
     const { id } = (await find()).tokens.filter(({ name }: { name: string }) => name === 'bot').at(-1)
     const { body, headers } = await ask('revoke', { customer_id: customerId, token_id: id })
     assert.equal(body.revoked, 1)
-    assert.deepEqual(await Promise.all(tokens.bots.map(statusOf)), [401, 200])
+    assert.deepEqual(await Promise.all(tokens.bots.map(fetchStatus)), [401, 200])
     const { tokens: left } = await find()
     assert.deepEqual([left.at(-1).id, left.at(-1).state], [id, 'revoked'])
     assert.equal((await ask('revoke', { customer_id: customerId, token_id: id })).body.revoked, 0)
-    // Of another customer.
+    // The token of another customer.
     assert.equal((await ask('revoke', { customer_id: ID, token_id: left[0].id })).body.revoked, 0)
 
     assert.equal((await ask('revoke-all', { customer_id: customerId })).body.revoked, 2)
-    const all = await Promise.all([tokens.login, ...tokens.bots, tokens.other].map(statusOf))
+    const all = await Promise.all([tokens.login, ...tokens.bots, tokens.other].map(fetchStatus))
     assert.deepEqual(all, [401, 401, 401, 200])
 
-    const told = app.auditLines.map((line) => JSON.parse(line)).filter(({ reason }) => reason === 'operator')
-    const of = { event: 'token.revoked', service: 'tests', customer_id: customerId, address: '127.0.0.1' }
+    const events = app.auditLines
+      .map((line) => JSON.parse(line))
+      .filter(({ reason }) => reason === 'operator')
+    const common = { event: 'token.revoked', service: 'tests', customer_id: customerId, address: '127.0.0.1' }
     for (const [at, more] of [{ token_id: id, count: 1 }, { count: 2 }].entries())
-      for (const [name, value] of Object.entries({ ...of, ...more }))
-        assert.equal(told[at][name], value, name)
-    assert.equal(told[0].request_id, headers.get('x-request-id'))
-    assert.deepEqual([told.length, told[1].token_id], [2, undefined])
+      for (const [name, value] of Object.entries({ ...common, ...more }))
+        assert.equal(events[at][name], value, name)
+    assert.equal(events[0].request_id, headers.get('x-request-id'))
+    assert.deepEqual([events.length, events[1].token_id], [2, undefined])
   })
 
-  test('samples every number of a service that works, and not what the page itself asks', async () => {
+  test('samples every metric of the service, without the requests of the page itself', async () => {
     const live = async () => (await app.call('/ops/live', { method: 'GET', token: SERVICE_SECRET })).body
     const { samples, instance, ...rest } = await live()
     assert.deepEqual(rest, { success: true, version: '1.2.3', every_ms: 25, keep: 400 })
     assert.match(instance, /^\S+:\d+$/)
-    // The page has asked many times by now; customers have, too.
+    // By now, the page and customers have sent many requests.
     const table: SampleTable = samples
     for (const name of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {
       assert.equal(table[name].length, table.at_ms.length)
@@ -186,7 +185,7 @@ describe('the operator’s page', () => {
     assert.ok(!lines.toLowerCase().includes('needle'))
   })
 
-  test('is not in the document: it is nobody’s but the page’s', async () => {
+  test('is not in the OpenAPI document', async () => {
     const { body } = await app.call('/openapi.json', { method: 'GET' })
     assert.deepEqual(
       Object.keys(body.paths).filter((path) => path.startsWith('/ops')),
@@ -194,7 +193,7 @@ describe('the operator’s page', () => {
     )
   })
 
-  test('is not there unless OPS is on', async () => {
+  test('returns 404 unless OPS is on', async () => {
     const silent = await startApp({ database: app.database })
     try {
       for (const path of [...FILES, '/ops/live', '/ops/customer', '/ops/revoke', '/ops/revoke-all'])
@@ -209,7 +208,7 @@ describe('the operator’s page', () => {
   })
 })
 
-test('the origin of PUBLIC_URL is its own, too, where a proxy changes the host', () => {
+test('requireSameOrigin also accepts the origin of PUBLIC_URL, because a proxy may change the host', () => {
   const from = (origin: string) => () =>
     requireSameOrigin(
       { 'x-requested-with': 'ops-page', host: '127.0.0.1:3000', origin },

@@ -1,0 +1,29 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/**
+ * Returns the address that can be bound, such as `http://127.0.0.1:3000`. Rejects with node's error, so that startup can
+ * fail before it has side effects.
+ */
+export async function freeAddress({ host, port }: { host: string; port: number }): Promise<string> {
+  const probe = createServer()
+  await listen(probe, { host, port })
+  const url = serverUrl(probe.address() as AddressInfo)
+  await new Promise((resolve) => probe.close(resolve))
+  return url
+}
+
+/** Binds the address. Rejects with node's error when it cannot be bound. */
+export function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** Returns the URL of a bound address. */
+export function serverUrl({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
