@@ -50,8 +50,8 @@ const CACHE_MUTANTS: readonly Mutant[] = [
   {
     name: 'acknowledged before others obey',
     file: ANNOUNCED,
-    find: 'if (mayHaveEnded(answer)) await invalidations.publish(invalidation)',
-    replace: 'if (mayHaveEnded(answer)) void invalidations.publish(invalidation)',
+    find: 'if (mayHaveRevoked(result)) await invalidations.publish(invalidation)',
+    replace: 'if (mayHaveRevoked(result)) void invalidations.publish(invalidation)',
   },
   {
     name: 'expiry is not compared on a hit',
