@@ -134,6 +134,6 @@ describe('a database that is examined', () => {
     t.after(() => elsewhere.drop())
     const { state, message } = await examined(database.url, { directUrl: elsewhere.url })
     assert.equal(state('link'), 'failure')
-    assert.match(message('link'), /is not heard on the link/)
+    assert.match(message('link'), /is not received on the listener connection/)
   })
 })
