@@ -61,7 +61,7 @@ export const REVOKED_AGAIN: Mutant = {
 export const NOTHING_OBEYED: Mutant = {
   name: 'nothing that is announced is obeyed',
   file: INSTANCE,
-  find: 'for (const invalidation of notice.invalidations) apply(invalidation)',
+  find: 'for (const invalidation of message.invalidations) apply(invalidation)',
   replace: '',
 }
 
