@@ -1,6 +1,6 @@
 /**
- * Every event of the audit log: what it means, what it tells beside the request's id and address, and its reasons. Types,
- * lines and documentation follow this table; names are never changed.
+ * The table of the audit events: the meaning of each, the fields that it records besides the request's id and address,
+ * and its reasons. Types, audit lines and documentation are derived from it. Names are never changed.
  */
 export const AUDIT_EVENTS = {
   'login.succeeded': {
@@ -12,27 +12,27 @@ export const AUDIT_EVENTS = {
     meaning: 'a login was refused',
     recordedFields: ['customer_id'],
     reasons: {
-      unknown: 'the e-mail is no customer’s, and `customer_id` is null',
-      disabled: 'the customer is disabled, whatever the password',
-      password: 'the password was wrong or changed meanwhile, or the customer has none that could be right',
+      unknown: 'no customer has the e-mail; `customer_id` is null',
+      disabled: 'the customer is disabled',
+      password: 'the password is wrong or was changed during the login, or the customer has no password',
     },
   },
   'login.throttled': {
-    meaning: 'a login was refused unseen, since too many failed before it',
+    meaning: 'a login was refused without verifying the password, after too many failed logins',
     recordedFields: [],
     reasons: {
-      account: 'for the account from this address',
-      address: 'from this address',
-      guesses: 'for the account, from whatever addresses',
+      account: 'too many failures for the account from this address',
+      address: 'too many failures from this address',
+      guesses: 'too many failures in a row for the account, from any address',
     },
   },
   'token.issued': {
-    meaning: 'a token was made',
+    meaning: 'a token was created',
     recordedFields: ['customer_id', 'token_id', 'token_name', 'abilities'],
     reasons: {},
   },
   'token.revoked': {
-    meaning: 'tokens were revoked: the one that is named, or `count` of the customer’s',
+    meaning: 'tokens were revoked: the one with `token_id`, or `count` tokens of the customer',
     recordedFields: ['service', 'customer_id', 'token_id', 'token_name', 'count'],
     reasons: {
       replaced: 'by a new login',
@@ -40,19 +40,20 @@ export const AUDIT_EVENTS = {
       password_set: 'with the new password',
       disabled: 'with the customer',
       operator:
-        'by a command, or by who holds the service token `service`: the customer’s of one name, one, or all',
-      issued_before: 'by a command: all customers’ that were made before a moment',
+        'by a command, or by the holder of the service token `service`: one token, those of one name, or all',
+      issued_before: 'by a command: the tokens of all customers that were created before a given time',
     },
   },
   'token.denied': {
     meaning: 'a well-formed token was refused',
     recordedFields: ['customer_id', 'token_id'],
     reasons: {
-      unknown: 'nobody has it: invented, deleted with its customer, or of another service',
+      unknown:
+        'no such token exists: it was made up, deleted with its customer, or issued by another service',
       revoked: 'it was revoked',
-      expired: 'its time is over',
+      expired: 'it has expired',
       disabled: 'its customer is disabled',
-      insufficient_scope: 'it is good, and lacks an ability that the route requires',
+      insufficient_scope: 'it is valid, but lacks an ability that the route requires',
     },
   },
   'service.denied': {
@@ -60,21 +61,21 @@ export const AUDIT_EVENTS = {
     recordedFields: [],
     reasons: {
       missing: 'no bearer token was presented',
-      unknown: 'it is none of those that are configured',
+      unknown: 'the token is not one of the configured service tokens',
     },
   },
   'service.tokens_set': {
-    meaning: 'the service tokens were read again; these are accepted from then on',
+    meaning: 'the service tokens were reloaded; only these are accepted from now on',
     recordedFields: ['service_tokens'],
     reasons: {},
   },
   'customer.added': {
-    meaning: 'a customer was made, or `count` of them by an import',
+    meaning: 'a customer was created, or an import created `count` customers',
     recordedFields: ['customer_id', 'count'],
     reasons: {},
   },
   'customer.password_set': {
-    meaning: 'a customer was given a password',
+    meaning: 'a customer’s password was set',
     recordedFields: ['customer_id'],
     reasons: {},
   },
@@ -89,7 +90,7 @@ export const AUDIT_EVENTS = {
     reasons: {},
   },
   'customer.deleted': {
-    meaning: 'a customer was deleted, with all tokens',
+    meaning: 'a customer was deleted with all tokens',
     recordedFields: ['customer_id'],
     reasons: {},
   },
@@ -105,8 +106,8 @@ type Events = typeof AUDIT_EVENTS
 
 export type AuditEventName = keyof Events
 
-/** What an event tells of its occasion. */
+/** The names of the fields that an event records. */
 export type RecordedField<Name extends AuditEventName> = Events[Name]['recordedFields'][number]
 
-/** The words of an event's reasons; none for most. */
+/** The reasons of an event; `never` for most events. */
 export type AuditReason<Name extends AuditEventName> = keyof Events[Name]['reasons']

@@ -1,23 +1,23 @@
 import type { LoginLimit } from '../domain/login-limit.ts'
 import type { ServiceToken } from '../domain/service-token.ts'
 
-/** What the operator chose, checked and in units; see `settings.ts` for the meaning of each. */
+/** The operator's settings, validated and with units; `settings.ts` describes each. */
 export interface Configuration {
   readonly host: string
-  /** 0 takes a free port. */
+  /** 0 chooses a free port. */
   readonly port: number
-  /** Without a slash at its end; null for the listening address. */
+  /** Without a trailing slash; null for the listening address. */
   readonly publicUrl: string | null
   /** Null for the embedded PostgreSQL. */
   readonly databaseUrl: string | null
-  /** Past any pooler; `databaseUrl` where no other was given. */
+  /** Bypasses any pooler; the same as `databaseUrl` unless the operator set it. */
   readonly databaseDirectUrl: string | null
   readonly prepared: boolean
   readonly poolMax: number
-  /** Null where the operator left the choice to the embedded PostgreSQL. */
+  /** Null for the default folder of the embedded PostgreSQL. */
   readonly dataDir: string | null
   readonly migrate: 'auto' | 'off'
-  /** Processes that serve; with one the program serves by itself. */
+  /** The number of processes that serve; with 1 there are no worker processes. */
   readonly workers: number
   readonly tokenPrefix: string
   /** Null for tokens that never expire. */
@@ -25,7 +25,7 @@ export interface Configuration {
   /** 0 for no cache. */
   readonly tokenCacheTtlMs: number
   readonly tokenCacheMax: number
-  /** How long revoked and expired tokens are kept. */
+  /** How long revoked and expired tokens stay stored. */
   readonly tokenRetentionMs: number
   readonly tokenLastUsed: boolean
   readonly revocation: 'strict' | 'prompt'
@@ -33,22 +33,23 @@ export interface Configuration {
   /** Null for the version of the package. */
   readonly appVersion: string | null
   readonly bcryptCost: number
-  /** Null for as many as there are processors, all workers together. */
+  /** For all workers together; null for the number of processors. */
   readonly hashingConcurrency: number | null
-  /** Threads of libuv's pool, of which hashing takes some. */
+  /** The number of threads in libuv's pool, which hashing shares. */
   readonly threadPoolSize: number
   readonly refusesCommonPasswords: boolean
-  /** Failed logins by account and address together; null for no limit. */
+  /** Limit of failed logins by account and address together; null for no limit. */
   readonly loginLimitAccount: LoginLimit | null
+  /** Limit of failed logins by address; null for no limit. */
   readonly loginLimitAddress: LoginLimit | null
-  /** Proxies in front whose entries of `X-Forwarded-For` are believed. */
+  /** The number of proxies in front whose entries in `X-Forwarded-For` are trusted. */
   readonly trustedProxies: number
   readonly logLevel: LogLevel
-  /** Which answers are told of, by lines of the level `info`. */
+  /** Which responses are logged, at the level `info`. */
   readonly accessLog: 'failures' | 'all' | 'off'
-  /** Whether the log has the messages of errors that are not the service's own. */
+  /** Whether the log contains the messages of errors that are not the service's own. */
   readonly logErrorMessages: boolean
-  /** Null for standard output. */
+  /** A file; null for standard output. */
   readonly auditLog: string | null
   readonly bodyLimitBytes: number
   readonly headersTimeoutMs: number
@@ -56,10 +57,10 @@ export interface Configuration {
   readonly keepAliveTimeoutMs: number
   readonly drainDelayMs: number
   readonly drainDeadlineMs: number
-  /** Whether the docs page and the document are served. */
+  /** Whether the docs page and the OpenAPI document are served. */
   readonly docs: boolean
   readonly metricsHost: string
-  /** 0 takes a free port; null for no listener of their own. */
+  /** 0 chooses a free port; null for no separate listener. */
   readonly metricsPort: number | null
   /** Whether the operator's page is served. */
   readonly ops: boolean
@@ -69,8 +70,8 @@ export interface Configuration {
   readonly production: boolean
 }
 
-/** The levels of the log, the gravest first. */
+/** The log levels, the most severe first. */
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-/** The least grave level that is logged; `silent` for none. */
+/** The least severe level that is logged; `silent` logs nothing. */
 export type LogLevel = (typeof LOG_LEVELS)[number]

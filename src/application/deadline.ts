@@ -2,7 +2,7 @@ import { Unavailable } from '../domain/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.ts'
 
-/** The time that one request may spend waiting for its stores, all its calls together. */
+/** A time budget: how long one request may wait for its stores, over all its calls. */
 export interface Deadline {
   /**
    * Calls with the milliseconds that remain, and subtracts the time that the call took. Rejects with `Unavailable` when

@@ -1,11 +1,11 @@
 import type { Cancellation } from '../lib/cancellation.ts'
 
-/** Where a request comes from and whether its answer is still wanted. */
+/** Where a request comes from, and whether its client still waits for the response. */
 export interface Requester {
   readonly requestId: string
-  /** The network address: of IPv4 all of it, of IPv6 the first 64 bits. */
+  /** The network address of the client: an IPv4 address, or the first 64 bits of an IPv6 address. */
   readonly address: string
-  /** Tells when the client went away; made when it is first asked for. */
+  /** Aborts when the client disconnects; created on first access. */
   readonly signal: Cancellation
 }
 
@@ -16,7 +16,7 @@ export interface ServiceRequester {
   readonly service: string
 }
 
-/** Who asked, as the audit log tells of it. */
+/** The requester's fields in the audit log. */
 export function requesterFields({ requestId, address }: Requester) {
   return { request_id: requestId, address }
 }

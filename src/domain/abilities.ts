@@ -1,6 +1,6 @@
 /**
- * Whether abilities that were granted cover one that is required: `*` covers everything, `orders:*` everything
- * under `orders:`; otherwise the words must be the same, case included.
+ * Whether the granted abilities cover the required one. `*` covers everything, and `orders:*` covers everything under
+ * `orders:`; otherwise the words must be equal, including case.
  */
 export function covers(granted: readonly string[], required: string): boolean {
   return granted.some(
@@ -11,7 +11,7 @@ export function covers(granted: readonly string[], required: string): boolean {
   )
 }
 
-/** Whether all that is required is covered; an empty grant covers nothing, and nothing required is always covered. */
+/** Whether every required ability is covered. An empty grant covers nothing; an empty requirement is always covered. */
 export function coversAll(granted: readonly string[], required: readonly string[]): boolean {
   return required.every((ability) => covers(granted, ability))
 }

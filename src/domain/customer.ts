@@ -1,17 +1,17 @@
-/** Somebody who may log in. Times are milliseconds since the Unix epoch. */
+/** A customer, who may log in. Times are milliseconds since the Unix epoch. */
 export interface Customer {
   readonly id: string
-  /** As the operator stored it; look-ups fold ASCII case. */
+  /** In the case that the operator stored; lookups fold ASCII case. */
   readonly email: string
   readonly name: string | null
   readonly createdAtMs: number
-  /** Null for a customer who may log in and whose tokens count. */
+  /** Null while the customer is enabled: logins and tokens are accepted. */
   readonly disabledAtMs: number | null
 }
 
 const WHITE_SPACE = '\t\n\f\r '
 
-/** A problem with an e-mail as one sentence, or null when it may be stored and looked up. */
+/** Returns the problem with an e-mail as one sentence, or null when it is valid. */
 export function emailProblem(email: string): string | null {
   const length = codePoints(email)
   if (length < 1 || length > 254) return 'Must have 1 to 254 characters.'
@@ -20,7 +20,7 @@ export function emailProblem(email: string): string | null {
   return null
 }
 
-/** A problem with a name as one sentence, or null when it may be stored. */
+/** Returns the problem with a name as one sentence, or null when it is valid. */
 export function nameProblem(name: string): string | null {
   if (codePoints(name) > 200) return 'Must have at most 200 characters.'
   if (!name.isWellFormed()) return 'Must be well-formed text.'
@@ -28,9 +28,9 @@ export function nameProblem(name: string): string | null {
   return null
 }
 
-/** The e-mail without ASCII white space at its ends: the form that is stored. */
+/** Returns the e-mail without ASCII white space at its ends: the form that is stored. */
 export function trimmedEmail(email: string): string {
-  // Not a pattern: one that ends in `[…]+$` takes the square of a long run of blanks in the middle.
+  // Not a regular expression: one that ends in `[…]+$` takes quadratic time on a long run of blanks in the middle.
   let start = 0
   let end = email.length
   while (start < end && WHITE_SPACE.includes(email.charAt(start))) start++
@@ -38,7 +38,7 @@ export function trimmedEmail(email: string): string {
   return email.slice(start, end)
 }
 
-/** The form in which e-mails are compared: trimmed, with ASCII letters in lower case and no other change. */
+/** Returns the form in which e-mails are compared: trimmed, with ASCII letters in lower case and no other change. */
 export function foldedEmail(email: string): string {
   return trimmedEmail(email).replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }

@@ -1,6 +1,6 @@
 import type { ExceededLimit, ReachedLimit } from './login-limit.ts'
 
-/** The stable words by which a caller tells one refusal of the core from another; never renamed. */
+/** The stable codes of the core's errors; never renamed. */
 export type Reason =
   | 'missing_token'
   | 'invalid_token'
@@ -12,7 +12,7 @@ export type Reason =
   | 'too_many_requests'
   | 'unavailable'
 
-/** A refusal that a caller may be told: `message` is a whole sentence, safe to show. */
+/** An error that may be shown to the client: `message` is a whole sentence without secrets. */
 export abstract class LatchkeyError extends Error {
   abstract readonly reason: string
 
@@ -29,7 +29,7 @@ export class MissingToken extends LatchkeyError {
   }
 }
 
-/** The presented token is malformed, unknown, revoked or expired: one answer for all of them. */
+/** The presented token is malformed, unknown, revoked or expired. The response is the same for all of them. */
 export class InvalidToken extends LatchkeyError {
   readonly reason = 'invalid_token' satisfies Reason
   constructor() {
@@ -37,10 +37,10 @@ export class InvalidToken extends LatchkeyError {
   }
 }
 
-/** The presented text cannot be a token. To the caller it is any invalid token; only operators are told of it apart. */
+/** The presented text cannot be a token. The client gets the response of any invalid token; only the log differs. */
 export class MalformedToken extends InvalidToken {}
 
-/** The login was refused, whatever the cause. */
+/** The login was refused. The response does not reveal why. */
 export class InvalidCredentials extends LatchkeyError {
   readonly reason = 'invalid_credentials' satisfies Reason
   constructor() {
@@ -56,7 +56,7 @@ export class InvalidServiceToken extends LatchkeyError {
   }
 }
 
-/** The token is good and lacks an ability that the route requires. */
+/** The token is valid, but lacks an ability that the route requires. */
 export class InsufficientScope extends LatchkeyError {
   readonly reason = 'insufficient_scope' satisfies Reason
   readonly required: readonly string[]
@@ -66,7 +66,7 @@ export class InsufficientScope extends LatchkeyError {
   }
 }
 
-/** The use case is for login tokens; a named token was presented. */
+/** A named token was presented where a login token is required. */
 export class LoginTokenRequired extends LatchkeyError {
   readonly reason = 'login_token_required' satisfies Reason
   constructor() {
@@ -74,10 +74,10 @@ export class LoginTokenRequired extends LatchkeyError {
   }
 }
 
-/** Sentences by field: a dot path inside the body, `query.x`, `params.x`, or `body` for the whole. */
+/** Problems by field, as sentences. A field is a dot path inside the body, `query.x`, `params.x`, or `body` for all of it. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>
 
-/** The input has the wrong shape; no sentence repeats what the caller sent. */
+/** The input is invalid. No sentence repeats a value of the input. */
 export class ValidationFailed extends LatchkeyError {
   readonly reason = 'validation_failed' satisfies Reason
   readonly errors: FieldErrors
@@ -87,7 +87,7 @@ export class ValidationFailed extends LatchkeyError {
   }
 }
 
-/** Too many logins failed, by account or by address; the caller may try again later (RFC 6585, section 4). */
+/** Too many logins failed, by account or by address; the client may try again later (RFC 6585, section 4). */
 export class TooManyRequests extends LatchkeyError {
   readonly reason = 'too_many_requests' satisfies Reason
   readonly limit: ExceededLimit
@@ -97,7 +97,7 @@ export class TooManyRequests extends LatchkeyError {
   }
 }
 
-/** Too many tokens of an address were rejected; the caller may try again later (RFC 6585, section 4). */
+/** Too many tokens of an address were rejected; the client may try again later (RFC 6585, section 4). */
 export class TooManyUnknownTokens extends LatchkeyError {
   readonly reason = 'too_many_requests' satisfies Reason
   readonly limit: ReachedLimit
@@ -107,7 +107,7 @@ export class TooManyUnknownTokens extends LatchkeyError {
   }
 }
 
-/** A store cannot answer in time, or the outcome of a change is unknown; the caller may repeat. */
+/** A store does not respond in time, or the outcome of a change is unknown. The client may repeat the request. */
 export class Unavailable extends LatchkeyError {
   readonly reason = 'unavailable' satisfies Reason
   constructor(options?: ErrorOptions) {

@@ -1,12 +1,12 @@
 import type { Customer } from './customer.ts'
 
-/** The name that the token of a login carries; any other name is of a token made for a bot or a script. */
+/** The name of every login token. Any other name is that of a named token, created for a bot or a script. */
 export const LOGIN_TOKEN_NAME = 'login'
 
-/** What a login token may do: everything. */
+/** The abilities of a login token: all. */
 export const LOGIN_TOKEN_ABILITIES: readonly string[] = Object.freeze(['*'])
 
-/** The SHA-256 of a secret, as 64 lower-case hexadecimal digits: the one form in which a token is stored. */
+/** The SHA-256 of a secret, as 64 lower-case hexadecimal digits. Only the digest is stored, never the secret. */
 export type Digest = string
 
 /** A token issued to a customer. Times are milliseconds since the Unix epoch. */
@@ -16,14 +16,14 @@ export interface LoginToken {
   readonly name: string
   readonly abilities: readonly string[]
   readonly createdAtMs: number
-  /** Fixed when the token is made; null for a token that never expires. */
+  /** Fixed when the token is created; null for a token that never expires. */
   readonly expiresAtMs: number | null
   readonly revokedAtMs: number | null
-  /** As lists tell it; null before the first use, and in a look-up: it changes too often to be kept. */
+  /** Set only in lists. Null before the first use, and in a lookup by digest: it changes too often to be cached. */
   readonly lastUsedAtMs: number | null
 }
 
-/** A problem with the name of a token for a bot or a script as one sentence, or null when it may be stored. */
+/** Returns the problem with the name of a named token as one sentence, or null when it is valid. */
 export function tokenNameProblem(name: string): string | null {
   const length = [...name].length
   if (length < 1 || length > 100) return 'Must have 1 to 100 characters.'
@@ -32,28 +32,28 @@ export function tokenNameProblem(name: string): string | null {
   return /[\u0000-\u001f\u007f-\u009f]/.test(name) ? 'Must not contain control characters.' : null
 }
 
-/** `expired` is read from the clock and never stored; a revoked token stays revoked. */
+/** The state of a token. `expired` is computed from the clock and never stored; a revoked token stays revoked. */
 export type TokenState = 'active' | 'revoked' | 'expired'
 
-/** The token's state at a moment; at the very millisecond of its expiry it is expired. */
+/** Returns the token's state at `nowMs`. A token is expired from the millisecond `expiresAtMs` on. */
 export function tokenState(token: LoginToken, nowMs: number): TokenState {
   if (token.revokedAtMs !== null) return 'revoked'
   if (token.expiresAtMs !== null && token.expiresAtMs <= nowMs) return 'expired'
   return 'active'
 }
 
-/** A token with its owner: what a validation reads and a cache may keep. */
+/** A token with its owner: the result of a lookup, which may be cached. */
 export interface OwnedToken {
   readonly token: LoginToken
   readonly customer: Customer
 }
 
-/** Whether the token authenticates its owner at a moment: active, and the customer not disabled. */
+/** Whether the token authenticates its owner at `nowMs`: it is active, and the customer is not disabled. */
 export function authenticates({ token, customer }: OwnedToken, nowMs: number): boolean {
   return customer.disabledAtMs === null && tokenState(token, nowMs) === 'active'
 }
 
-/** When a token made at a moment expires; a `null` lifetime is for ever. */
+/** Returns when a token created at `createdAtMs` expires, or null when `ttlMs` is null: never. */
 export function expiresAt(createdAtMs: number, ttlMs: number | null): number | null {
   return ttlMs === null ? null : createdAtMs + ttlMs
 }

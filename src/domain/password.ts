@@ -4,8 +4,8 @@ const MIN_SET_CHARACTERS = 8
 const HASH_CHARACTERS = 60
 
 /**
- * A problem with a password as it is presented at login, as one sentence, or null. The limit is wider than
- * for setting one: hashes that came from elsewhere may be of longer passwords, of which bcrypt read 72 bytes.
+ * Returns the problem with a password presented at login, as one sentence, or null. The limit is higher than for a new
+ * password: imported hashes may be of longer passwords, of which bcrypt used the first 72 bytes.
  */
 export function presentedPasswordProblem(password: string): string | null {
   return (
@@ -14,7 +14,7 @@ export function presentedPasswordProblem(password: string): string | null {
   )
 }
 
-/** A problem with a password that is to be set, as one sentence, or null. */
+/** Returns the problem with a new password as one sentence, or null. */
 export function newPasswordProblem(password: string): string | null {
   const problem = textProblem(password)
   if (problem !== null) return problem
@@ -29,7 +29,7 @@ export function isWholePasswordHash(hash: string): boolean {
   return /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/.test(hash)
 }
 
-/** Why a hash from elsewhere may not be stored, as one sentence that repeats nothing of it, or null when it is whole. */
+/** Returns the problem with an imported hash as one sentence that does not repeat it, or null when it is whole. */
 export function passwordHashProblem(hash: string): string | null {
   if (isWholePasswordHash(hash)) return null
   if (hash === '') return 'Must not be empty.'
@@ -41,7 +41,7 @@ export function passwordHashProblem(hash: string): string | null {
 
 function textProblem(password: string): string | null {
   if (!password.isWellFormed()) return 'Must be well-formed text.'
-  // bcrypt ends at NUL: "ab" and "ab\0c" would be one password.
+  // bcrypt stops at NUL: "ab" and "ab\0c" would be the same password.
   if (password.includes('\u0000')) return 'Must not contain NUL.'
   return null
 }

@@ -1,4 +1,7 @@
-/** A secret that the operator chose for a program without a customer. `name` is for people, `secret` is presented. */
+/**
+ * A token of a program that acts for no customer, configured by the operator. The program presents `secret`; logs contain
+ * only `name`.
+ */
 export interface ServiceToken {
   readonly name: string
   readonly secret: string
@@ -7,10 +10,10 @@ export interface ServiceToken {
 const MIN_SECRET_CHARACTERS = 32
 const MIN_DISTINCT_CHARACTERS = 8
 const ADVICE = 'Create one: latchkey service-token new'
-/** What documentation writes in place of a secret. A random secret has none of these words. */
+/** Words that documentation writes in place of a secret. A random secret contains none of them. */
 const PLACEHOLDER = /replace|example|placeholder|change[._-]?me|your[._-](?:own|secret|service|token)/i
 
-/** A problem with a service token as one sentence that never repeats the secret, or null. */
+/** Returns the problem with a service token as one sentence that never repeats the secret, or null. */
 export function serviceTokenProblem({ name, secret }: ServiceToken): string | null {
   if (!/^[a-z0-9-]+$/.test(name)) return 'A name must be lower-case letters, digits and hyphens.'
   if (secret.length < MIN_SECRET_CHARACTERS)

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Customer } from '../domain/customer.ts'
 import type { Digest, LoginToken } from '../domain/login-token.ts'
 
-/** A customer who may log in, with an e-mail of its own. */
+/** Returns a customer who may log in, with a unique e-mail. */
 export function aCustomer(different: Partial<Customer> = {}): Customer {
   const id = different.id ?? randomUUID()
   return {
@@ -15,12 +15,12 @@ export function aCustomer(different: Partial<Customer> = {}): Customer {
   }
 }
 
-/** A password hash as it is stored: whole, and of no known password. */
+/** Returns a whole password hash that matches no known password. */
 export function aPasswordHash(): string {
   return `$2b$04$${randomBytes(40).toString('hex').slice(0, 53)}`
 }
 
-/** An active login token that expires in a day. */
+/** Returns an active login token that expires in a day. */
 export function aLoginToken(different: Partial<LoginToken> & Pick<LoginToken, 'customerId'>): LoginToken {
   const createdAtMs = different.createdAtMs ?? Date.now()
   return {
@@ -35,7 +35,7 @@ export function aLoginToken(different: Partial<LoginToken> & Pick<LoginToken, 'c
   }
 }
 
-/** A digest that no other token has. */
+/** Returns a unique digest. */
 export function aDigest(): Digest {
   return randomBytes(32).toString('hex')
 }

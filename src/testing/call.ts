@@ -1,23 +1,23 @@
-/** What a call sends beside its path. */
+/** The parts of a request besides its path. */
 export interface CallOptions {
-  /** POST where it is not given. */
+  /** POST by default. */
   readonly method?: string
-  /** Presented as bearer token; null for none. */
+  /** The bearer token; null, the default, for none. */
   readonly token?: string | null
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An answer with its body read as JSON; null where it has none, and its text where it is of another kind. */
+/** A response. `body` is parsed JSON, the text of another content type, or null without a body. */
 export interface Called {
   readonly status: number
   readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: answers are compared field by field
+  // biome-ignore lint/suspicious/noExplicitAny: responses are compared field by field
   readonly body: any
 }
 
-/** Calls a service at its address, in whatever process it runs. */
+/** Calls a service at the address `url`, in this process or another; returns its response. Rejects as `fetch` does. */
 export async function callAt(
   url: string,
   path: string,

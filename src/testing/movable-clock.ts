@@ -1,14 +1,14 @@
 import type { Clock } from '../lib/clock.ts'
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until a test advances it. */
 export interface MovableClock extends Clock {
-  /** Lets time pass, on both clocks, and calls what was due meanwhile. */
+  /** Advances both clocks by `ms` milliseconds and calls the timers that are due. */
   advance(ms: number): void
   /** Sets the wall clock forward or back, as an operator or NTP does. */
   setWall(differenceMs: number): void
 }
 
-/** A clock that begins at `startMs` of the wall; nothing passes by itself. */
+/** Creates a clock whose wall time starts at `startMs`, in milliseconds since the Unix epoch. */
 export function movableClock(startMs = 1_700_000_000_000): MovableClock {
   let wallMs = startMs
   let monotonicMs = 5
@@ -34,26 +34,26 @@ export function movableClock(startMs = 1_700_000_000_000): MovableClock {
   }
 }
 
-/** The longest that node can wait. */
-const LONGEST_MS = 2 ** 31 - 1
+/** The longest delay of a timer in Node.js. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * The same clock for a service that runs: what waits is called when the clock has moved so far, or when so long has really
- * passed. It tells of time only what it was moved by, and still nobody waits for ever.
+ * Returns the same clock for a running service. A timer fires when the clock has advanced by its delay, or after the same
+ * real time, so that no caller waits forever. The clock's time advances only through `advance`.
  */
 export function neverStuck(clock: MovableClock): MovableClock {
   return {
     ...clock,
     after(ms, call) {
-      const callOff = clock.after(ms, end)
-      const timer = setTimeout(end, Math.min(ms, LONGEST_MS)).unref()
+      const cancel = clock.after(ms, end)
+      const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS)).unref()
       return () => {
-        callOff()
+        cancel()
         clearTimeout(timer)
       }
 
       function end(): void {
-        callOff()
+        cancel()
         clearTimeout(timer)
         call()
       }

@@ -3,8 +3,8 @@ import { aDigest, aLoginToken } from './builders.ts'
 import { login, type Stores, storedCustomer, TIMEOUT_MS, unrevoked } from './stores.ts'
 
 /**
- * Parallel logins of one customer, every fourth logged out as soon as it is in. All succeed, and
- * of those that nobody ended one at most is left, the last one.
+ * Runs parallel logins of one customer; every fourth is followed by a logout. Asserts that all succeed and that at most
+ * one token stays active, which was not logged out.
  */
 export async function raceLogins(stores: Stores, parallel: number): Promise<void> {
   const customer = await storedCustomer(stores)
@@ -16,10 +16,10 @@ export async function raceLogins(stores: Stores, parallel: number): Promise<void
   })
   const results = await Promise.all(rounds)
   const live = await unrevoked(stores, customer.id)
-  assert.ok(live.length <= 1, `${live.length} login tokens are live`)
+  assert.ok(live.length <= 1, `${live.length} login tokens are active`)
   for (const { id } of live) {
-    const mine = results.find(({ token }) => token.id === id)
-    assert.ok(mine && !mine.isLoggedOut, 'a live token is none of those handed out, or was logged out')
+    const issued = results.find(({ token }) => token.id === id)
+    assert.ok(issued && !issued.isLoggedOut, 'an active token was never issued, or was logged out')
   }
 
   const last = await login(stores, customer)
@@ -31,8 +31,8 @@ export async function raceLogins(stores: Stores, parallel: number): Promise<void
 }
 
 /**
- * Logins with a password raced against its change, or against a disable. Whatever came first,
- * no token won with the old password is live in the end.
+ * Races logins against a change of the password or a disable. Asserts that afterwards no token issued with the old
+ * password is active.
  */
 export async function raceEnding(
   stores: Stores,
@@ -51,7 +51,7 @@ export async function raceEnding(
       )
     }
     calls.push(login(stores, customer))
-    // Another password ends no named token that is made after it, a disable each.
+    // After a new password, named tokens can still be created; after a disable, none can.
     const bot = aLoginToken({ customerId: customer.id, name: 'bot' })
     if (ending === 'disable') calls.push(stores.loginTokens.add(bot, aDigest(), TIMEOUT_MS))
   }

@@ -5,29 +5,29 @@ import type { Customer } from '../domain/customer.ts'
 import type { Digest, LoginToken } from '../domain/login-token.ts'
 import { aCustomer, aDigest, aLoginToken, aPasswordHash } from './builders.ts'
 
-/** The two stores of one database, empty when they are handed out. */
+/** The two stores of one database, initially empty. */
 export interface Stores {
   readonly customers: Customers
   readonly loginTokens: LoginTokens
-  /** Called when the sentence is done, whether it holds or not. */
+  /** Called after the test, whether or not it passed. */
   dispose(): Promise<void>
 }
 
-/** Gives fresh stores to each sentence of a contract; the sentences of a file run one after the other. */
+/** Creates empty stores for each test of a contract. The tests of a file run one after the other. */
 export type CreateStores = () => Promise<Stores>
 
-/** How long a store may take: tests run beside one another, on a machine that has other things to do. */
+/** The timeout of a store in milliseconds. It is long because test files run in parallel. */
 export const TIMEOUT_MS = 30_000
 
-/** A sentence that an adapter keeps waiting for so long fails, by its name; most take milliseconds. */
+/** The options of a contract test: its timeout. Most take milliseconds. */
 export const SENTENCE = { timeout: 120_000 }
 
-/** Declares sentences of a contract; each has stores of its own. */
+/** Returns a function that declares a test of a contract, with its own stores. */
 export function sentencesOn(
   create: CreateStores,
-): (says: string, check: (stores: Stores) => Promise<void>) => void {
-  return (says, check) => {
-    it(says, SENTENCE, async () => {
+): (title: string, check: (stores: Stores) => Promise<void>) => void {
+  return (title, check) => {
+    it(title, SENTENCE, async () => {
       const stores = await create()
       try {
         await check(stores)
@@ -38,7 +38,7 @@ export function sentencesOn(
   }
 }
 
-/** A customer who is stored, with the hash that logins are verified against. */
+/** A stored customer with the password hash. */
 export interface StoredCustomer extends Customer {
   readonly passwordHash: string
 }
@@ -54,13 +54,13 @@ export async function storedCustomer(
   return { ...customer, passwordHash }
 }
 
-/** A token with the digest by which it is found. */
+/** A stored token with its digest. */
 export interface StoredToken {
   readonly token: LoginToken
   readonly digest: Digest
 }
 
-/** Logs the customer in; `revoked` is what the store answered: how many, or null where the login was not accepted. */
+/** Logs the customer in. `revoked` is the number of revoked tokens, or null when the store did not accept the login. */
 export async function login(
   { loginTokens }: Stores,
   { id, passwordHash }: StoredCustomer,
@@ -72,7 +72,7 @@ export async function login(
   return { token, digest, revoked, accepted: revoked !== null }
 }
 
-/** Stores a named token beside the customer's others. */
+/** Stores a named token of the customer. */
 export async function namedToken(
   { loginTokens }: Stores,
   customer: Customer,
@@ -84,7 +84,7 @@ export async function namedToken(
   return { token, digest }
 }
 
-/** The customer's tokens that are not revoked, as the store lists them. */
+/** Returns the customer's tokens that are not revoked, newest first. */
 export async function unrevoked({ loginTokens }: Stores, customerId: string): Promise<readonly LoginToken[]> {
   const tokens = await loginTokens.listByCustomer(customerId, TIMEOUT_MS)
   return tokens.filter(({ revokedAtMs }) => revokedAtMs === null)

@@ -28,64 +28,68 @@ import { type Called, type CallOptions, callAt } from './call.ts'
 import { type MovableClock, movableClock, neverStuck } from './movable-clock.ts'
 import { type Logged, type Recorded, recordingAuditLog, recordingLog } from './recorded.ts'
 
-/** What a test app is made from. */
+/** The options of a test app. */
 export interface TestAppOptions<Me extends ObjectSchema = ObjectSchema>
   extends Pick<RoutesOptions<Me>, 'routes' | 'me'> {
-  /** Settings as the environment gives them, such as `{ TOKEN_TTL: '1h' }`; what they leave out suits tests. */
+  /** Settings as in the environment, such as `{ TOKEN_TTL: '1h' }`. The defaults suit tests. */
   readonly settings?: Readonly<Partial<Record<SettingName, string>>>
 }
 
-/** A customer of a test app, with the password in clear. */
+/** A customer of a test app, with the password in clear text. */
 export interface TestCustomer extends Customer {
   readonly password: string
 }
 
-/** Somebody who presents a token with every call. */
+/** A client that sends a token with every request. */
 export interface TestCaller {
-  /** The token's text. */
+  /** The secret of the token. */
   readonly secret: string
+  /** Calls `POST <path>`, unless the options set another method; returns the response. */
   call(path: string, options?: CallOptions): Promise<Called>
 }
 
-/** A service over memory that is called over HTTP. */
+/** A running service whose stores are in memory. */
 export interface TestApp {
-  /** The address without a slash at its end. */
+  /** The address, without a trailing slash. */
   readonly url: string
-  /** Every use case, as routes of one's own are given them. */
+  /** The use cases, as custom routes receive them. */
   readonly useCases: UseCases
-  /** Stands still until it is moved: tokens expire, limits and caches end when a test says so. */
+  /** Stands still until the test advances it: tokens, limits and cache entries expire only then. */
   readonly clock: MovableClock
-  /** Everything that the audit log was told so far. */
+  /** Every event of the audit log so far. */
   readonly audit: readonly Recorded[]
-  /** Every error that was responded to with 500 or 503 so far, as it was thrown. */
+  /** Every thrown error that led to a response with 500 or 503 so far. */
   readonly errors: readonly unknown[]
-  /** Everything that was logged so far. */
+  /** Every line of the log so far. */
   readonly logged: readonly Logged[]
-  /** Calls `POST <path>` with whatever the options say instead. */
+  /** Calls `POST <path>`, unless the options set another method; returns the response. */
   call(path: string, options?: CallOptions): Promise<Called>
-  /** Stores a customer, with an e-mail of its own and a good password where none is given. */
+  /** Stores a customer; by default with a unique e-mail and a valid password. Throws when the e-mail is taken. */
   customer(different?: {
     readonly email?: string
     readonly name?: string | null
     readonly password?: string
   }): Promise<TestCustomer>
-  /** Makes a named token with these abilities, as `latchkey token create` does, and calls with it. */
+  /**
+   * Creates a named token with these abilities, as `latchkey token create` does, and returns a client that sends it. Throws
+   * when the customer is disabled or deleted.
+   */
   as(
     customer: Pick<Customer, 'id'>,
     token: {
       readonly abilities: readonly string[]
       readonly name?: string
-      /** Null, which it is by default, for a token that never expires. */
+      /** Null, the default, for a token that never expires. */
       readonly expiresAtMs?: number | null
     },
   ): Promise<TestCaller>
-  /** A program with the first of the service tokens in `SERVICE_TOKENS`. */
+  /** Returns a client that sends the first service token of `SERVICE_TOKENS`. */
   asService(): TestCaller
-  /** Ends the server; what was stored is gone. */
+  /** Stops the server and discards its stores. */
   close(): Promise<void>
 }
 
-const SUITED: Readonly<Partial<Record<SettingName, string>>> = {
+const TEST_SETTINGS: Readonly<Partial<Record<SettingName, string>>> = {
   PORT: '0',
   BCRYPT_COST: '4',
   COMMON_PASSWORDS: 'accepted',
@@ -95,23 +99,26 @@ const DRAIN_DEADLINE_MS = 1000
 const VERSION = '0.0.0-tests'
 
 /**
- * Starts a service as production composes it, on a free port: its routes, use cases, cache, throttle and secrets are the
- * real ones, and only what is stored is in memory. It takes milliseconds; passwords are hashed at the cheapest cost, and
- * settings of database, workers and logs mean nothing to it. A mistake in a route or a setting rejects.
+ * Starts a service on a free port, composed as in production: its routes, use cases, cache, throttle and secrets are the
+ * real ones, and only its stores are in memory. It takes milliseconds. Passwords are hashed at the lowest cost. Settings
+ * of the database, workers and logs have no effect. Rejects when a route or a setting is invalid.
  */
 export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
   options: TestAppOptions<Me> = {},
 ): Promise<TestApp> {
-  const { configuration } = readConfiguration({ env: { ...SUITED, ...options.settings }, dotEnv: null })
+  const { configuration } = readConfiguration({
+    env: { ...TEST_SETTINGS, ...options.settings },
+    dotEnv: null,
+  })
   const clock = neverStuck(movableClock(Date.now()))
   const { logged, ...log } = recordingLog()
   const { recorded, ...audit } = recordingAuditLog()
   const stores = memoryPorts(configuration, clock, audit)
   const usage = createUsageBuffer(stores.loginTokens, clock, log)
-  const keys = createUseCases(configuration.tokenLastUsed ? { ...stores, usage } : stores, configuration)
-  // Nothing is measured.
+  const useCases = createUseCases(configuration.tokenLastUsed ? { ...stores, usage } : stores, configuration)
+  // A test app has no metrics.
   const collectMetrics = async () => []
-  const table = routeTable({ ...(options as TestAppOptions), configuration, version: VERSION }, keys, {
+  const table = routeTable({ ...(options as TestAppOptions), configuration, version: VERSION }, useCases, {
     readiness: async () => ({ ready: !server.draining(), checks: {} }),
     url: () => configuration.publicUrl ?? server.url,
     collectMetrics,
@@ -119,14 +126,14 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
   })
   const errors: unknown[] = []
   const access = { everyResponse: false, responded() {} }
-  const server: RunningServer = await startServer(table, keys, log, access, configuration, {
+  const server: RunningServer = await startServer(table, useCases, log, access, configuration, {
     onError: (error) => errors.push(error),
   })
   let customers = 0
 
   return {
     url: server.url,
-    useCases: keys,
+    useCases,
     clock,
     audit: recorded,
     errors,
@@ -139,18 +146,24 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
         name = 'Ada',
         password = 'correct horse 9',
       } = different
-      const customer = await keys.customers.add({ email, name, password: { password } }, keys.deadline())
+      const customer = await useCases.customers.add(
+        { email, name, password: { password } },
+        useCases.deadline(),
+      )
       if (customer === null) throw new Error(`The e-mail ${email} is taken.`)
       return { ...customer, password }
     },
 
     async as({ id }, { abilities, name = 'tests', expiresAtMs = null }) {
-      const made = await keys.tokens.create({ customerId: id, name, abilities, expiresAtMs }, keys.deadline())
-      if (made === null) throw new Error('The customer is disabled or gone.')
-      return callerWith(made.secret)
+      const created = await useCases.tokens.create(
+        { customerId: id, name, abilities, expiresAtMs },
+        useCases.deadline(),
+      )
+      if (created === null) throw new Error('The customer is disabled or deleted.')
+      return callerWith(created.secret)
     },
 
-    // A setting cannot be set to none.
+    // There is always one: a setting cannot be unset.
     asService: () => callerWith(configuration.serviceTokens[0]?.secret ?? ''),
 
     async close() {
@@ -164,7 +177,7 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
   }
 }
 
-/** As a service composes them, on one store of this process. */
+/** Creates the ports as in production, with stores in memory. */
 function memoryPorts(configuration: Configuration, clock: Clock, audit: AuditLog): Ports {
   const { bcryptCost, tokenPrefix, tokenCacheTtlMs: ttlMs, tokenCacheMax: maxEntries } = configuration
   const store = memoryStore()

@@ -57,7 +57,7 @@ describe('Adding a customer', () => {
         },
       },
     }))
-    const common = refused('password', 'Is among the passwords that are guessed first.')
+    const common = refused('password', 'Too common. Choose another password.')
     await assert.rejects(add(core, { password: { password: 'password' } }), common)
     const customer = await add(core, { password: { password: 'passwort' } })
     assert.ok(customer)

@@ -112,8 +112,8 @@ describe('An import', () => {
       ]),
     )
     assert.deepEqual(steps.slice(1), [
-      refused(4, 'email: Is the one of line 3.'),
-      refused(5, 'email: Is the one of line 3.'),
+      refused(4, 'email: Is the same as in line 3.'),
+      refused(5, 'email: Is the same as in line 3.'),
       settled(1),
     ])
     assert.equal((await find(core, 'ana@example.com'))?.customer.name, 'first')

@@ -148,7 +148,7 @@ describe('customers from elsewhere', () => {
       runLatchkey(['customer', 'add', email, '--hash-stdin'], { ...options(), input: HASH })
     const first = await latchkey('customer', 'import', file)
     assert.deepEqual([first.code, first.stdout], [1, 'Imported: 1, already there: 0, refused: 1.\n'])
-    assert.match(first.stderr, /^latchkey: line 3: email: Is the one of line 2\.$/m)
+    assert.match(first.stderr, /^latchkey: line 3: email: Is the same as in line 2\.$/m)
     assert.equal(await storedHash('ana@example.com'), HASH)
     const second = await add('ANA@EXAMPLE.COM')
     assert.deepEqual(
@@ -305,7 +305,7 @@ describe('a password that everybody guesses first', () => {
     const { code, stdout, stderr } = await add('ana@example.com')
     assert.deepEqual(
       [code, stdout, stderr],
-      [1, '', 'latchkey: password: Is among the passwords that are guessed first.\n'],
+      [1, '', 'latchkey: password: Too common. Choose another password.\n'],
     )
     assert.equal((await add('ana@example.com', { COMMON_PASSWORDS: 'accepted' })).code, 0)
     assert.equal(await stored(), 1)

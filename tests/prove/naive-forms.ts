@@ -12,8 +12,8 @@ export const LEASE = 'src/adapters/postgres/revocation/lease.ts'
 export const READ_THEN_STORE: Mutant = {
   name: 'read then store',
   file: CACHE,
-  find: 'else if (!fill.marked) keep(digest, owned, untilMonotonicMs)',
-  replace: 'else keep(digest, owned, untilMonotonicMs)',
+  find: 'else if (!fill.marked) store(digest, owned, untilMonotonicMs)',
+  replace: 'else store(digest, owned, untilMonotonicMs)',
 }
 
 export const MARKED_FILL_JOINED: Mutant = {
@@ -26,7 +26,7 @@ export const MARKED_FILL_JOINED: Mutant = {
 export const ACKNOWLEDGED_BEFORE_OBEYED: Mutant = {
   name: 'acknowledged before it is obeyed',
   file: ANNOUNCED,
-  find: 'if (mayHaveEnded(answer)) await invalidations.publish(invalidation)',
+  find: 'if (mayHaveRevoked(result)) await invalidations.publish(invalidation)',
   replace: '',
 }
 
@@ -61,7 +61,7 @@ export const REVOKED_AGAIN: Mutant = {
 export const NOTHING_OBEYED: Mutant = {
   name: 'nothing that is announced is obeyed',
   file: INSTANCE,
-  find: 'for (const invalidation of notice.invalidations) apply(invalidation)',
+  find: 'for (const invalidation of message.invalidations) apply(invalidation)',
   replace: '',
 }
 

@@ -92,7 +92,7 @@ describe('A test app', () => {
     )
     await assert.rejects(app.as(ana, { abilities: ['not an ability'] }))
     await app.useCases.customers.disable(ana.id, app.useCases.deadline())
-    await assert.rejects(app.as(ana, { abilities: [] }), /disabled or gone/)
+    await assert.rejects(app.as(ana, { abilities: [] }), /disabled or deleted/)
   })
 
   it('is the real service: a customer logs in, is known, and logs out for good', async () => {

@@ -1,25 +1,27 @@
 import { Unavailable } from '../../domain/errors.ts'
 
-/** The longest that those who have a place may need in all, in milliseconds: nobody waits longer for a password. */
-const LONGEST_QUEUE_MS = 2000
-/** How much the newest place counts in the mean, and by how much more than the mean it may last: a pause of the machine is no work. */
+/** The longest expected wait in the queue, in milliseconds. */
+const MAX_QUEUE_MS = 2000
+/** The weight of the newest sample in the moving average of the work of one slot. */
 const NEWEST_SHARE = 0.1
-const LONGEST_IN_MEANS = 4
+/** The limit of a sample, as a multiple of the average: a pause of the machine is not work. */
+const MAX_SAMPLE_FACTOR = 4
 
-/** Places in front of the threads; how many there are follows from how long the work of one takes. */
+/** Admission control in front of the hashing threads. The number of slots follows from how long the work of one takes. */
 export interface HashingQueue {
-  /** Throws `Unavailable` when those who have a place need too long. */
+  /** Acquires a slot. Throws `Unavailable` when the acquired slots would need more than two seconds. */
   take(): Place
 }
 
-/** A place that is kept until it is left. */
+/** A slot, acquired until `leave` is called. */
 export interface Place {
-  /** Tells that a thread worked for this place. */
+  /** Records that a thread worked for this slot for `ms` milliseconds. */
   worked(ms: number): void
+  /** Releases the slot. Further calls do nothing. */
   leave(): void
 }
 
-/** Places of which each is expected to need `expectedMs` of one of the threads, until they tell. */
+/** Creates a queue. A slot is expected to need `expectedMs` of one thread until durations are recorded. */
 export function createHashingQueue({
   threads,
   expectedMs,
@@ -32,7 +34,7 @@ export function createHashingQueue({
 
   return {
     take() {
-      if ((held * meanMs) / threads > LONGEST_QUEUE_MS) throw new Unavailable()
+      if ((held * meanMs) / threads > MAX_QUEUE_MS) throw new Unavailable()
       held++
       let isHeld = true
       let workedMs = 0
@@ -44,8 +46,8 @@ export function createHashingQueue({
           if (!isHeld) return
           isHeld = false
           held--
-          // Whoever left before a turn tells nothing of how long one takes.
-          if (workedMs > 0) meanMs += (Math.min(workedMs, LONGEST_IN_MEANS * meanMs) - meanMs) * NEWEST_SHARE
+          // A slot that was released before a thread worked for it is no sample.
+          if (workedMs > 0) meanMs += (Math.min(workedMs, MAX_SAMPLE_FACTOR * meanMs) - meanMs) * NEWEST_SHARE
         },
       }
     },

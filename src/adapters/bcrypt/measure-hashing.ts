@@ -2,18 +2,18 @@ import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 
 const SAMPLES = 3
 
-/** How long one password takes here while nothing else is done, in milliseconds: the middle of a few. */
+/** Measures how long the verification of one password takes on an idle process: the median, in milliseconds. */
 export async function measureHashing(passwords: PasswordHasher): Promise<number> {
-  const place = passwords.queue(new AbortController().signal)
-  const tookMs: number[] = []
+  const slot = passwords.queue(new AbortController().signal)
+  const durationsMs: number[] = []
   try {
     for (let sample = 0; sample < SAMPLES; sample++) {
-      const beganMs = performance.now()
-      await place.verify('', null)
-      tookMs.push(performance.now() - beganMs)
+      const startMs = performance.now()
+      await slot.verify('', null)
+      durationsMs.push(performance.now() - startMs)
     }
   } finally {
-    place.leave()
+    slot.leave()
   }
-  return tookMs.sort((one, other) => one - other)[Math.floor(SAMPLES / 2)] as number
+  return durationsMs.sort((one, other) => one - other)[Math.floor(SAMPLES / 2)] as number
 }

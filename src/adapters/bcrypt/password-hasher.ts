@@ -5,17 +5,18 @@ import { createSemaphore } from '../../lib/semaphore.ts'
 import { decoyCosts, decoyHash, hashPrefix } from './decoys.ts'
 import { createHashingQueue, type Place } from './hashing-queue.ts'
 
-/** One round of bcrypt's key schedule, about, in milliseconds; a cost of c has 2^c of them. */
+/** The approximate time of one round of bcrypt's key schedule, in milliseconds. A cost of c has 2^c rounds. */
 const ROUND_MS = 0.05
 
-/** A hasher that tells how many passwords are being looked at, and how many wait. */
+/** A hasher that reports its load. */
 export interface BcryptPasswordHasher extends PasswordHasher {
+  /** Returns the number of passwords that are being hashed or verified, and the number that wait for a thread. */
   load(): { readonly running: number; readonly waiting: number }
 }
 
 /**
- * Passwords by bcrypt, on so many threads at once. Every verification does the work of the configured cost: what a
- * cheaper stored hash leaves is filled with decoys. A dearer one is not hidden.
+ * Hashes and verifies passwords with bcrypt on at most `concurrency` threads. Every verification does the work of the
+ * configured cost: decoys pad a cheaper stored hash. A more expensive hash takes longer.
  */
 export function bcryptPasswordHasher({
   cost,
@@ -23,55 +24,55 @@ export function bcryptPasswordHasher({
   onDamaged = () => {},
 }: {
   readonly cost: number
-  /** Fewer than libuv's pool has: files and names are looked up by the rest. */
+  /** 1 by default. Less than the size of libuv's pool, whose other threads access files and resolve names. */
   readonly concurrency?: number
-  /** Told of each stored hash that cannot be verified. */
+  /** Called for each damaged hash, which matches no password. */
   readonly onDamaged?: () => void
 }): BcryptPasswordHasher {
   const threads = createSemaphore(concurrency)
-  const places = createHashingQueue({ threads: concurrency, expectedMs: 2 ** cost * ROUND_MS })
+  const queue = createHashingQueue({ threads: concurrency, expectedMs: 2 ** cost * ROUND_MS })
 
   return {
     hash: (password) => threads.run(() => hash(password, cost)),
     isDated: (passwordHash) => !passwordHash.startsWith(hashPrefix(cost)),
     queue(signal) {
-      const place = places.take()
+      const slot = queue.take()
       return {
         verify: (password, passwordHash) =>
-          threads.run(() => timed(place, () => verified(password, passwordHash)), signal),
-        hash: (password) => threads.run(() => timed(place, () => hash(password, cost)), signal),
-        leave: place.leave,
+          threads.run(() => timed(slot, () => verifyPadded(password, passwordHash)), signal),
+        hash: (password) => threads.run(() => timed(slot, () => hash(password, cost)), signal),
+        leave: slot.leave,
       }
     },
     load: threads.load,
   }
 
-  /** All of it in one turn, decoys included: who waited in between would tell them by the time. */
-  async function verified(password: string, passwordHash: string | null): Promise<boolean> {
+  /** Verifies with all decoys on one thread: a wait between them would reveal them by the total time. */
+  async function verifyPadded(password: string, passwordHash: string | null): Promise<boolean> {
     const whole = passwordHash !== null && isWholePasswordHash(passwordHash)
     if (passwordHash !== null && !whole) onDamaged()
     const right = whole && (await verify(password, withoutSpareBits(passwordHash)))
-    for (const decoyCost of decoyCosts(whole ? costOf(passwordHash) : null, cost)) {
+    for (const decoyCost of decoyCosts(whole ? hashCost(passwordHash) : null, cost)) {
       await verify(password, decoyHash(decoyCost))
     }
     return right
   }
 }
 
-async function timed<T>(place: Place, work: () => Promise<T>): Promise<T> {
-  const beganMs = performance.now()
+async function timed<T>(slot: Place, work: () => Promise<T>): Promise<T> {
+  const startMs = performance.now()
   try {
     return await work()
   } finally {
-    place.worked(performance.now() - beganMs)
+    slot.worked(performance.now() - startMs)
   }
 }
 
 const ALPHABET = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 /**
- * The last characters of salt and digest have bits of neither, which some programs set. The library refuses such a hash at
- * once: its owner could not log in, and the time of the answer would tell that there is one.
+ * Clears the unused bits in the last characters of salt and digest, which some programs set. The library refuses such a
+ * hash at once: its customer could not log in, and the response time would reveal that the account exists.
  */
 function withoutSpareBits(passwordHash: string): string {
   const cleared = (at: number, used: number) => ALPHABET[ALPHABET.indexOf(passwordHash.charAt(at)) & used]
@@ -80,6 +81,6 @@ function withoutSpareBits(passwordHash: string): string {
   )
 }
 
-function costOf(passwordHash: string): number {
+function hashCost(passwordHash: string): number {
   return Number(passwordHash.slice(4, 6))
 }

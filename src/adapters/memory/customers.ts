@@ -2,21 +2,21 @@ import type { CustomerCredentials, Customers } from '../../application/ports/cus
 import { type Customer, foldedEmail } from '../../domain/customer.ts'
 import { type MemoryStore, revokeTokens } from './store.ts'
 
-/** Customers in a store of this process; what is stored is gone when the process ends. */
-export function memoryCustomers(store: MemoryStore): Customers {
-  const { customers, tokens } = store
+/** Customers in the memory of this process. */
+export function memoryCustomers(memory: MemoryStore): Customers {
+  const { customers, tokens } = memory
   return {
     async findByEmail(email) {
       return withEmail(email) ?? null
     },
 
     async add(credentials) {
-      return added(credentials)
+      return addOne(credentials)
     },
 
     async addMany(credentials) {
       for (const { customer } of credentials) refuseOtherWithId(customer)
-      return credentials.map(added)
+      return credentials.map(addOne)
     },
 
     async list({ afterEmail, limit }) {
@@ -28,18 +28,18 @@ export function memoryCustomers(store: MemoryStore): Customers {
     },
 
     async setPasswordHash(id, passwordHash, atMs) {
-      return ending(id, atMs, ({ customer }) => ({ customer, passwordHash }))
+      return changeAndRevoke(id, atMs, ({ customer }) => ({ customer, passwordHash }))
     },
 
     async rehash(id, from, to) {
       const found = customers.get(id)
       if (found?.passwordHash !== from) return false
-      keep({ ...found, passwordHash: to })
+      store({ ...found, passwordHash: to })
       return true
     },
 
     async disable(id, atMs) {
-      return ending(id, atMs, ({ customer, passwordHash }) => ({
+      return changeAndRevoke(id, atMs, ({ customer, passwordHash }) => ({
         customer: { ...customer, disabledAtMs: customer.disabledAtMs ?? atMs },
         passwordHash,
       }))
@@ -48,7 +48,7 @@ export function memoryCustomers(store: MemoryStore): Customers {
     async enable(id) {
       const found = customers.get(id)
       if (found === undefined) return false
-      keep({ ...found, customer: { ...found.customer, disabledAtMs: null } })
+      store({ ...found, customer: { ...found.customer, disabledAtMs: null } })
       return true
     },
 
@@ -63,10 +63,10 @@ export function memoryCustomers(store: MemoryStore): Customers {
     return [...customers.values()].find(({ customer }) => foldedEmail(customer.email) === folded)
   }
 
-  function added({ customer, passwordHash }: CustomerCredentials): boolean {
+  function addOne({ customer, passwordHash }: CustomerCredentials): boolean {
     if (withEmail(customer.email) !== undefined) return false
     refuseOtherWithId(customer)
-    keep({ customer: { ...customer }, passwordHash })
+    store({ customer: { ...customer }, passwordHash })
     return true
   }
 
@@ -75,24 +75,27 @@ export function memoryCustomers(store: MemoryStore): Customers {
       throw new Error('A customer with this id exists.')
   }
 
-  function keep({ customer, passwordHash }: CustomerCredentials): void {
+  function store({ customer, passwordHash }: CustomerCredentials): void {
     const frozen: Customer = Object.freeze(customer)
     customers.set(customer.id, Object.freeze({ customer: frozen, passwordHash }))
   }
 
-  function ending(
+  function changeAndRevoke(
     id: string,
     atMs: number,
     change: (before: CustomerCredentials) => CustomerCredentials,
   ): number | null {
     const found = customers.get(id)
     if (found === undefined) return null
-    keep(change(found))
-    return revokeTokens(store, ({ customerId }) => customerId === id, atMs)
+    store(change(found))
+    return revokeTokens(memory, ({ customerId }) => customerId === id, atMs)
   }
 }
 
-/** The order of two e-mails, folded, as a database in UTF-8 sorts by the collation "C"; strings go by UTF-16. */
+/**
+ * Compares two folded e-mails by their UTF-8 bytes, as PostgreSQL does with the collation "C". JavaScript would compare
+ * UTF-16 units.
+ */
 export function byteOrder(a: string, b: string): number {
   return Buffer.compare(Buffer.from(foldedEmail(a)), Buffer.from(foldedEmail(b)))
 }

@@ -1,9 +1,9 @@
 import type { Invalidation, Invalidations } from '../../application/ports/invalidations.ts'
 import type { Clock } from '../../lib/clock.ts'
 
-const LONGEST_TIMER_MS = 86_400_000
+const MAX_TIMER_MS = 86_400_000
 
-/** Invalidations within one process: obeyed before `announce` resolves. */
+/** Invalidations within one process, applied before `publish` resolves. */
 export function memoryInvalidations(): Invalidations {
   const subscribers: ((invalidation: Invalidation) => void)[] = []
   return {
@@ -18,17 +18,17 @@ export function memoryInvalidations(): Invalidations {
 }
 
 /**
- * Invalidations for a process that keeps nothing, beside one that keeps validations and does not hear of it: a change is
- * acknowledged when `keptMs` have passed, and nothing that was read before is used any more.
+ * Invalidations for a process without a cache, such as a command, beside services whose caches it cannot reach. `publish`
+ * resolves after `lifetimeMs` milliseconds, when every cached entry has expired.
  */
 export function timedInvalidations(clock: Pick<Clock, 'after'>, lifetimeMs: number): Invalidations {
   return {
     subscribe() {},
     isCurrent: () => false,
     async publish() {
-      // Longer ones than a timer takes, too.
-      for (let leftMs = lifetimeMs; leftMs > 0; leftMs -= LONGEST_TIMER_MS) {
-        await new Promise<void>((resolve) => clock.after(Math.min(leftMs, LONGEST_TIMER_MS), resolve))
+      // In steps, because one timer cannot last longer than about 24 days.
+      for (let leftMs = lifetimeMs; leftMs > 0; leftMs -= MAX_TIMER_MS) {
+        await new Promise<void>((resolve) => clock.after(Math.min(leftMs, MAX_TIMER_MS), resolve))
       }
     },
   }

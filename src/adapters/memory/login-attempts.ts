@@ -1,68 +1,68 @@
 import { createHash } from 'node:crypto'
 
-/** What is counted under one key. */
+/** The counts of one key. Times are milliseconds of the throttle's clock. */
 export interface Counted {
-  /** Of an account those in a row, else those of the window. */
+  /** For an account the failures in a row, otherwise the failures within the window. */
   readonly failures: number
-  /** Of an account when the last failure was, else when the window began. */
+  /** For an account the time of the last failure, otherwise when the window began. */
   readonly sinceMs: number
-  /** When account and address have last logged in; null before. */
+  /** The last successful login of account and address; null when there was none. */
   readonly succeededMs: number | null
   readonly failuresSinceSuccess: number
-  /** When attempts that are not decided yet took their places. */
+  /** When the undecided attempts acquired their slots. */
   readonly held: readonly number[]
 }
 
-/** What is counted under a key now, and how to replace it. */
+/** The current counts of a key, and a function that replaces them. */
 export interface CountedFailures {
   readonly counted: Counted
   keep(counted: Counted): void
 }
 
-const NO_PLACES: readonly number[] = []
+const NO_SLOTS: readonly number[] = []
 const NOTHING: Counted = {
   failures: 0,
   sinceMs: 0,
   succeededMs: null,
   failuresSinceSuccess: 0,
-  held: NO_PLACES,
+  held: NO_SLOTS,
 }
 
-const GENERATION = 30_000
-/** After that, whoever took a place is taken for dead. */
-const PLACE_MS = 15_000
+const GENERATION_SIZE = 30_000
+/** A slot that is not released within this time expires. */
+const SLOT_TTL_MS = 15_000
 
 /**
- * Counts under keys of one kind, the 30,000 to 60,000 that were set last. Failures are forgotten `windowMs` after their
- * `sinceMs`, and not counted where that is 0.
+ * Creates counters for keys of one kind. It stores the 30,000 to 60,000 keys that were set last. Failures are reset
+ * `windowMs` after their `sinceMs`, and are not counted when `windowMs` is 0.
  */
 export function counter(windowMs: number): (of: string, nowMs: number) => CountedFailures {
-  // Two generations: to take single ones from the front of a map costs more the more were taken.
+  // Two generations: deleting single entries from the front of a map becomes slower the more were deleted.
   let young = new Map<string, Counted>()
   let old = new Map<string, Counted>()
 
   return function at(of, nowMs) {
-    // Of one size, however long an e-mail is.
+    // A digest has the same size however long the e-mail is.
     const key = createHash('sha256').update(of).digest('binary')
     return {
-      counted: currentOf(young.get(key) ?? old.get(key) ?? NOTHING, nowMs),
+      counted: withoutExpired(young.get(key) ?? old.get(key) ?? NOTHING, nowMs),
       keep(counted) {
         old.delete(key)
         if (isNothing(counted)) young.delete(key)
         else young.set(key, { ...counted, held: shared(counted.held) })
-        if (young.size < GENERATION) return
+        if (young.size < GENERATION_SIZE) return
         old = young
         young = new Map()
       },
     }
   }
 
-  function currentOf(counted: Counted, nowMs: number): Counted {
+  function withoutExpired(counted: Counted, nowMs: number): Counted {
     const { failures, sinceMs, held } = counted
     return {
       ...counted,
       failures: nowMs < sinceMs + windowMs ? failures : 0,
-      held: held.filter((takenMs) => nowMs < takenMs + PLACE_MS),
+      held: held.filter((takenMs) => nowMs < takenMs + SLOT_TTL_MS),
     }
   }
 
@@ -71,12 +71,12 @@ export function counter(windowMs: number): (of: string, nowMs: number) => Counte
   }
 }
 
-/** Whether failures and attempts that are not decided yet have taken all of so many places. */
-export function isFull({ failures, held }: Counted, places: number | undefined): boolean {
-  return places !== undefined && failures + held.length >= places
+/** Whether failures and undecided attempts use all `slots`; undefined means no limit. */
+export function isFull({ failures, held }: Counted, slots: number | undefined): boolean {
+  return slots !== undefined && failures + held.length >= slots
 }
 
-/** Most have no places: one list for all of them is a third of their size. */
+/** Most keys have no slots: sharing one empty array saves a third of their memory. */
 function shared(held: readonly number[]): readonly number[] {
-  return held.length === 0 ? NO_PLACES : held
+  return held.length === 0 ? NO_SLOTS : held
 }

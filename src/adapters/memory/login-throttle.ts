@@ -8,22 +8,22 @@ import {
 import type { Clock } from '../../lib/clock.ts'
 import { type Counted, counter, isFull } from './login-attempts.ts'
 
-/** How long to wait for an attempt that is being decided. */
+/** How long a caller waits before it tries again, while other attempts are undecided. */
 const POLL_MS = 25
-const LONG_MS = 30 * 86_400_000
+const RETENTION_MS = 30 * 86_400_000
 
-/** Counts within this process, under the latest 30,000 to 60,000 keys of each kind; gone when the process ends. */
+/** Counts in the memory of this process, under the latest 30,000 to 60,000 keys of each kind. */
 export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'monotonicMs'>): LoginThrottle {
   const { loginLimitAccount, loginLimitAddress } = limits
   const guesses = guessesAllowed(limits)
   const pairs = counter(loginLimitAccount?.windowMs ?? 0)
   const addresses = counter(loginLimitAddress?.windowMs ?? 0)
-  const accounts = counter(LONG_MS)
+  const accounts = counter(RETENTION_MS)
 
   return {
     async take(attempt) {
       const nowMs = Math.floor(clock.monotonicMs())
-      const [pair, address, account] = kept(attempt, nowMs)
+      const [pair, address, account] = countsFor(attempt, nowMs)
       for (const [name, limit, { failures, sinceMs }] of [
         ['account', loginLimitAccount, pair.counted],
         ['address', loginLimitAddress, address.counted],
@@ -33,7 +33,7 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
         return { kind: 'refused', limit: { ...limit, name, retryAfterMs } }
       }
       const isStranger = !hasLoggedIn(pair.counted, nowMs)
-      const wait = isStranger ? pauseOf(account.counted, nowMs) : null
+      const wait = isStranger ? remainingPause(account.counted, nowMs) : null
       if (wait !== null) return { kind: 'refused', limit: wait }
       if (
         isFull(pair.counted, loginLimitAccount?.failures) ||
@@ -48,20 +48,20 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
       return { kind: 'taken', place: { ...attempt, takenAtMs: nowMs } }
     },
 
-    async settle(place, outcome) {
+    async settle(slot, outcome) {
       const nowMs = Math.floor(clock.monotonicMs())
-      const [pair, address, account] = kept(place, nowMs)
-      pair.keep(settled(pair.counted, place.takenAtMs, outcome, nowMs, { succeededMs: nowMs }))
-      address.keep(settled(address.counted, place.takenAtMs, outcome, nowMs, null))
+      const [pair, address, account] = countsFor(slot, nowMs)
+      pair.keep(applyOutcome(pair.counted, slot.takenAtMs, outcome, nowMs, { succeededMs: nowMs }))
+      address.keep(applyOutcome(address.counted, slot.takenAtMs, outcome, nowMs, null))
       account.keep({
-        ...settled(account.counted, place.takenAtMs, outcome, nowMs, { succeededMs: null }),
-        // Those in a row: the pause counts from the last of them.
+        ...applyOutcome(account.counted, slot.takenAtMs, outcome, nowMs, { succeededMs: null }),
+        // The pause counts from the last failure in a row.
         ...(outcome === 'failed' ? { sinceMs: nowMs } : {}),
       })
     },
   }
 
-  function kept(attempt: LoginAttempt, nowMs: number) {
+  function countsFor(attempt: LoginAttempt, nowMs: number) {
     const { account, address } = attempt
     return [
       pairs(`${account}\0${address}`, nowMs),
@@ -70,13 +70,13 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
     ] as const
   }
 
-  /** Whether the account has logged in here lately: then no stranger's guesses stand in its way. */
+  /** Whether the account has logged in from this address lately, so that guesses from elsewhere do not block it. */
   function hasLoggedIn({ succeededMs, failuresSinceSuccess, held }: Counted, nowMs: number): boolean {
-    if (succeededMs === null || nowMs >= succeededMs + LONG_MS) return false
+    if (succeededMs === null || nowMs >= succeededMs + RETENTION_MS) return false
     return failuresSinceSuccess + held.length < guesses
   }
 
-  function pauseOf({ failures, sinceMs, held }: Counted, nowMs: number): ExceededLimit | null {
+  function remainingPause({ failures, sinceMs, held }: Counted, nowMs: number): ExceededLimit | null {
     if (failures < guesses) return null
     const windowMs = guessPauseMs(failures - guesses)
     const leftMs = sinceMs + windowMs - nowMs
@@ -85,8 +85,8 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
   }
 }
 
-/** `success` is what a success leaves behind, and null where it changes nothing. */
-function settled(
+/** Returns the counts after an outcome. `success` is what a success sets, or null when it changes nothing. */
+function applyOutcome(
   counted: Counted,
   takenAtMs: number,
   outcome: LoginOutcome,
@@ -94,8 +94,8 @@ function settled(
   success: Pick<Counted, 'succeededMs'> | null,
 ): Counted {
   const { failures, sinceMs, succeededMs, failuresSinceSuccess } = counted
-  const place = counted.held.indexOf(takenAtMs)
-  const held = place < 0 ? counted.held : counted.held.toSpliced(place, 1)
+  const index = counted.held.indexOf(takenAtMs)
+  const held = index < 0 ? counted.held : counted.held.toSpliced(index, 1)
   if (outcome === 'failed') {
     return {
       failures: failures + 1,

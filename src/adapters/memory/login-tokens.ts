@@ -3,9 +3,9 @@ import { type Digest, LOGIN_TOKEN_NAME, type LoginToken, tokenState } from '../.
 import { byteOrder } from './customers.ts'
 import { type MemoryStore, revokeTokens } from './store.ts'
 
-/** Tokens in a store of this process; what is stored is gone when the process ends. */
-export function memoryLoginTokens(store: MemoryStore): LoginTokens {
-  const { customers, tokens } = store
+/** Tokens in the memory of this process. */
+export function memoryLoginTokens(memory: MemoryStore): LoginTokens {
+  const { customers, tokens } = memory
   return {
     async findByDigest(digest) {
       const token = tokens.get(digest)
@@ -22,16 +22,16 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
     },
 
     async list({ after, limit }) {
-      const from: Place | null = after === null ? null : JSON.parse(after)
+      const from: Position | null = after === null ? null : JSON.parse(after)
       const rest = [...tokens.values()]
-        .map((token) => ({ token, ownerEmail: emailOf(token) }))
-        .filter((listed) => from === null || byOwner(placeOf(listed), from) > 0)
-        .toSorted((a, b) => byOwner(placeOf(a), placeOf(b)))
+        .map((token) => ({ token, ownerEmail: ownerEmail(token) }))
+        .filter((listed) => from === null || byOwner(toPosition(listed), from) > 0)
+        .toSorted((a, b) => byOwner(toPosition(a), toPosition(b)))
       const page = rest.slice(0, limit)
       const last = page.at(-1)
       return {
         tokens: page,
-        end: last === undefined || rest.length <= limit ? null : JSON.stringify(placeOf(last)),
+        end: last === undefined || rest.length <= limit ? null : JSON.stringify(toPosition(last)),
       }
     },
 
@@ -40,11 +40,11 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
       if (owner?.passwordHash !== verifiedHash || owner.customer.disabledAtMs !== null) return null
       refuseTaken(token, digest)
       const revoked = revokeTokens(
-        store,
+        memory,
         ({ customerId, name }) => customerId === token.customerId && name === LOGIN_TOKEN_NAME,
         token.createdAtMs,
       )
-      keep(token, digest)
+      store(token, digest)
       return revoked
     },
 
@@ -52,19 +52,19 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
       const owner = customers.get(token.customerId)
       if (owner === undefined || owner.customer.disabledAtMs !== null) return false
       refuseTaken(token, digest)
-      keep(token, digest)
+      store(token, digest)
       return true
     },
 
     async revoke({ id }, atMs) {
       return (
-        revokeTokens(store, (token) => token.id === id && tokenState(token, atMs) === 'active', atMs) === 1
+        revokeTokens(memory, (token) => token.id === id && tokenState(token, atMs) === 'active', atMs) === 1
       )
     },
 
     async revokeByCustomer(customerId, { name, id }, atMs) {
       return revokeTokens(
-        store,
+        memory,
         (token) =>
           token.customerId === customerId &&
           (name === undefined || token.name === name) &&
@@ -75,7 +75,7 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
 
     async revokeIssuedBefore(beforeMs, atMs, { onStep, signal }) {
       if (signal?.aborted) throw signal.reason
-      const revoked = revokeTokens(store, ({ createdAtMs }) => createdAtMs < beforeMs, atMs)
+      const revoked = revokeTokens(memory, ({ createdAtMs }) => createdAtMs < beforeMs, atMs)
       onStep?.(revoked)
       return revoked
     },
@@ -102,7 +102,7 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
     },
   }
 
-  function emailOf({ customerId }: LoginToken): string {
+  function ownerEmail({ customerId }: LoginToken): string {
     return customers.get(customerId)?.customer.email ?? ''
   }
 
@@ -111,24 +111,24 @@ export function memoryLoginTokens(store: MemoryStore): LoginTokens {
     if ([...tokens.values()].some((token) => token.id === id)) throw new Error('A token with this id exists.')
   }
 
-  function keep(token: LoginToken, digest: Digest): void {
+  function store(token: LoginToken, digest: Digest): void {
     tokens.set(digest, Object.freeze({ ...token, abilities: Object.freeze([...token.abilities]) }))
   }
 }
 
-/** Where a token stands in the list of all, whether or not it is still there. */
-interface Place extends Pick<LoginToken, 'id' | 'createdAtMs'> {
+/** The position of a token in the list of all tokens, even if it was deleted. */
+interface Position extends Pick<LoginToken, 'id' | 'createdAtMs'> {
   readonly ownerEmail: string
 }
 
-function placeOf({ token: { id, createdAtMs }, ownerEmail }: TokenPage['tokens'][number]): Place {
+function toPosition({ token: { id, createdAtMs }, ownerEmail }: TokenPage['tokens'][number]): Position {
   return { ownerEmail, createdAtMs, id }
 }
 
-function byOwner(a: Place, b: Place): number {
+function byOwner(a: Position, b: Position): number {
   return byteOrder(a.ownerEmail, b.ownerEmail) || newestFirst(a, b)
 }
 
-function newestFirst(a: Omit<Place, 'ownerEmail'>, b: Omit<Place, 'ownerEmail'>): number {
+function newestFirst(a: Omit<Position, 'ownerEmail'>, b: Omit<Position, 'ownerEmail'>): number {
   return b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1)
 }

@@ -1,18 +1,21 @@
 import type { CustomerCredentials } from '../../application/ports/customers.ts'
 import type { Digest, LoginToken } from '../../domain/login-token.ts'
 
-/** What the in-memory adapters share, as the tables of a database are shared: each call is one step, so atomic. */
+/**
+ * The data that the in-memory adapters share, like the tables of a database. It is lost when the process ends. Each call
+ * of an adapter is synchronous inside, and therefore atomic.
+ */
 export interface MemoryStore {
   readonly customers: Map<string, CustomerCredentials>
   readonly tokens: Map<Digest, LoginToken>
 }
 
-/** An empty store. */
+/** Creates an empty store. */
 export function memoryStore(): MemoryStore {
   return { customers: new Map(), tokens: new Map() }
 }
 
-/** Revokes the unrevoked tokens that `concerns` picks; answers how many. */
+/** Revokes the unrevoked tokens for which `concerns` returns true; returns their number. */
 export function revokeTokens(
   { tokens }: MemoryStore,
   concerns: (token: LoginToken) => boolean,

@@ -2,24 +2,25 @@ import NodeCache from 'node-cache'
 import type { Cache } from '../../application/ports/cache.ts'
 
 const SWEEP_MS = 1000
-/** So many entries are dropped in less than a millisecond; then others have their turn. */
-const SLICE = 200
+/** The number of entries that one slice of a sweep removes, in less than a millisecond; then it yields to other work. */
+const SLICE_SIZE = 200
 
-/** A cache that tells how many entries it has. */
+/** A cache that reports its size. */
 export interface CountedCache<Value> extends Cache<Value> {
+  /** Returns the number of entries. */
   size(): number
 }
 
-/** A cache of at most `maxEntries`; when it is full the entry that came first makes room. */
+/** Creates a cache of at most `maxEntries`. A full cache evicts the oldest entry. */
 export function nodeCache<Value>({
   maxEntries,
   onEvicted = () => {},
 }: {
   readonly maxEntries: number
-  /** Told of each entry that makes room for another. */
+  /** Called for each evicted entry. */
   readonly onEvicted?: (() => void) | undefined
 }): CountedCache<Value> {
-  // Its own limit throws, and its own sweep stops the loop for as long as it has keys.
+  // The library's limit throws, and its sweep blocks the event loop until it has visited every key.
   const entries = new NodeCache({ useClones: false, checkperiod: 0 })
   const order = new Set<string>()
   let removed: (key: string, value: Value) => void = () => {}
@@ -33,7 +34,7 @@ export function nodeCache<Value>({
     get: (key) => entries.get<Value>(key),
     set(key, value, ttlMs) {
       entries.del(key)
-      // The library counts in seconds, and takes 0 and NaN for ever.
+      // The library counts in seconds, and 0 and NaN mean forever.
       const ttlSeconds = ttlMs / 1000
       if (!(ttlSeconds > 0)) return
       if (order.size >= maxEntries) {
@@ -57,13 +58,13 @@ export function nodeCache<Value>({
     size: () => order.size,
   }
 
-  /** What nobody asks for any more has to go, too: the oldest first, up to one that is still good. */
+  /** Removes expired entries that are never read, oldest first, up to the first valid one. */
   function sweep(): void {
     let gone = 0
     for (const key of order) {
-      if (entries.get(key) !== undefined || ++gone === SLICE) break
+      if (entries.get(key) !== undefined || ++gone === SLICE_SIZE) break
     }
-    if (gone === SLICE) setImmediate(sweep)
+    if (gone === SLICE_SIZE) setImmediate(sweep)
     else if (order.size > 0) sweepLater()
     else isSweeping = false
   }

@@ -2,18 +2,18 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ServiceSecrets } from '../../application/ports/secrets.ts'
 import type { ServiceToken } from '../../domain/service-token.ts'
 
-/** Service tokens that can be exchanged while requests come. */
+/** Service tokens that can be replaced while the service runs. */
 export interface RotatingServiceSecrets extends ServiceSecrets {
-  /** Takes these in place of all that were configured, between two requests. */
+  /** Replaces all configured service tokens at once. */
   rotate(tokens: readonly ServiceToken[]): void
 }
 
-/** Compares with every configured service token in constant time, hashed to one length first. */
+/** Compares a text with every configured service token in constant time. Both are hashed first, to the same length. */
 export function serviceSecrets(tokens: readonly ServiceToken[]): RotatingServiceSecrets {
-  let configured = digested(tokens)
+  let configured = toDigests(tokens)
   return {
     rotate(others) {
-      configured = digested(others)
+      configured = toDigests(others)
     },
     nameOf(presented) {
       const digest = sha256(presented)
@@ -26,12 +26,12 @@ export function serviceSecrets(tokens: readonly ServiceToken[]): RotatingService
   }
 }
 
-/** A new secret for a service token: 256 random bits in base64url. */
+/** Returns a new secret for a service token: 256 random bits in base64url. */
 export function newServiceSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-function digested(tokens: readonly ServiceToken[]): readonly { name: string; digest: Buffer }[] {
+function toDigests(tokens: readonly ServiceToken[]): readonly { name: string; digest: Buffer }[] {
   return tokens.map(({ name, secret }) => ({ name, digest: sha256(secret) }))
 }
 

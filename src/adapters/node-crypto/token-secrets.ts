@@ -8,8 +8,8 @@ const CHECKSUM_CHARACTERS = 6
 const FORM = /^[a-z][a-z0-9]{0,15}_[0-9A-Za-z]{46}$/
 
 /**
- * Secrets of the form `<prefix>_<40 random characters><6 of checksum>`. The checksum covers the prefix as it is
- * presented, so that tokens issued under an older prefix stay good.
+ * Secrets of the form `<prefix>_<40 random characters><6 characters of checksum>`. The checksum covers the presented
+ * prefix, so that tokens issued under an older prefix stay valid.
  */
 export function tokenSecrets({ prefix }: { readonly prefix: string }): TokenSecrets {
   return {
@@ -34,7 +34,7 @@ function randomText(): string {
   let text = ''
   while (text.length < RANDOM_CHARACTERS) {
     for (const byte of randomBytes(RANDOM_CHARACTERS)) {
-      // 248 is the largest multiple of 62 in a byte: without the rest no character is likelier than another.
+      // 248 is the largest multiple of 62 in a byte. Rejecting the rest makes every character equally likely.
       if (byte < 248 && text.length < RANDOM_CHARACTERS) text += ALPHABET[byte % 62]
     }
   }

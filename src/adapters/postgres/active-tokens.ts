@@ -1,13 +1,16 @@
 import type { DatabasePool } from './connection/pool.ts'
 import { toDate } from './rows.ts'
 
-/** Longer than anybody waits for an answer: of many tokens the count takes its time, and holds one connection. */
-const COUNT_MS = 5000
+/** Longer than the timeout of a request: counting many tokens is slow. It uses one connection. */
+const COUNT_TIMEOUT_MS = 5000
 
-// The server gives up a little earlier than the pool, which would throw the connection away.
-const PATIENT = { name: 'patient_statement', text: `set local statement_timeout = ${COUNT_MS - 500}` }
+// The server cancels a little earlier than the pool, which would discard the connection.
+const SET_TIMEOUT = {
+  name: 'patient_statement',
+  text: `set local statement_timeout = ${COUNT_TIMEOUT_MS - 500}`,
+}
 
-// In the terms of the index, which has null for those that never end.
+// These conditions match the index, which contains null for tokens that never end.
 const COUNT_ACTIVE = {
   name: 'count_active_tokens',
   text: `
@@ -15,11 +18,11 @@ const COUNT_ACTIVE = {
          + (select count(*) from login_tokens where least(revoked_at, expires_at) is null) as active`,
 }
 
-/** The tokens that are neither revoked nor expired at a moment. */
+/** Returns the number of tokens that are neither revoked nor expired at `atMs`. Throws `Unavailable` after five seconds. */
 export function countActiveTokens(pool: DatabasePool, atMs: number): Promise<number> {
-  return pool.run(COUNT_MS, (session) =>
+  return pool.run(COUNT_TIMEOUT_MS, (session) =>
     session.transaction(async () => {
-      await session.query(PATIENT, [])
+      await session.query(SET_TIMEOUT, [])
       const { rows } = await session.query(COUNT_ACTIVE, [toDate(atMs)])
       return Number(rows[0]?.active)
     }),

@@ -1,7 +1,7 @@
-/** A look-up of one key; it throws what the look-up of many threw that took it along. */
+/** A lookup of one key; null when it is not found. Rejects with the error of its batch. */
 export type Find<Found> = (key: string, timeoutMs: number) => Promise<Found | null>
 
-/** Looks up several keys at once, within `waitMs`; a key that is not in the answer was not found. */
+/** Looks up several keys within `timeoutMs` milliseconds. The result contains only the keys that were found. */
 export type FindMany<Found> = (
   keys: readonly string[],
   timeoutMs: number,
@@ -14,17 +14,17 @@ interface Waiting<Found> {
 }
 
 /**
- * Gathers the look-ups of one turn of the event loop and sends them together, at most `most` at a time. One that is
- * alone in its turn waits for nobody.
+ * Batches the lookups of one turn of the event loop, at most `maxKeys` in a batch. A lookup that is alone in its turn is
+ * sent without delay.
  */
-export function batchedLookup<Found>(findMany: FindMany<Found>, most: number): Find<Found> {
+export function batchedLookup<Found>(findMany: FindMany<Found>, maxKeys: number): Find<Found> {
   let gathering: Waiting<Found>[] = []
-  let graceMs = 0
+  let batchTimeoutMs = 0
 
   return function find(key, timeoutMs) {
-    // Nobody waits for longer, or gets less, than was asked for.
-    if (gathering.length === most || timeoutMs !== graceMs) send()
-    graceMs = timeoutMs
+    // A batch has one timeout, so each lookup gets exactly its own.
+    if (gathering.length === maxKeys || timeoutMs !== batchTimeoutMs) send()
+    batchTimeoutMs = timeoutMs
     return new Promise((resolve, reject) => {
       gathering.push({ key, resolve, reject })
       if (gathering.length === 1) setImmediate(send)
@@ -37,14 +37,14 @@ export function batchedLookup<Found>(findMany: FindMany<Found>, most: number): F
     gathering = []
     findMany(
       batch.map(({ key }) => key),
-      graceMs,
+      batchTimeoutMs,
     ).then(
       (found) => {
         for (const { key, resolve, reject } of batch) {
           try {
             resolve(found.get(key)?.() ?? null)
           } catch (error) {
-            // What cannot be read of one row is nothing to the others.
+            // One unreadable row does not affect the other lookups.
             reject(error)
           }
         }

@@ -18,7 +18,7 @@ const ADD = {
         on conflict (lower(email collate "C")) do nothing`,
 }
 
-// In one order, whoever sends it: imports that run at once wait for each other, and never in a circle.
+// Always in the same order, so that parallel imports wait for each other without a deadlock.
 const ADD_MANY = {
   name: 'add_customers',
   text: `
@@ -96,18 +96,18 @@ export function postgresCustomers(pool: DatabasePool): Customers {
 
     list: ({ afterEmail, limit }, timeoutMs) =>
       pool.run(timeoutMs, async (session) => {
-        // No e-mail is empty: a condition on null would be no index range under a generic plan.
+        // No e-mail is empty. A condition on null would not be an index range under a generic plan.
         const { rows } = await session.query(LIST, [afterEmail ?? '', limit])
         return rows.map(toCustomer)
       }),
 
     setPasswordHash: (id, passwordHash, atMs, timeoutMs) =>
-      pool.run(timeoutMs, (session) => ending(session, SET_PASSWORD_HASH, id, passwordHash, atMs)),
+      pool.run(timeoutMs, (session) => changeAndRevoke(session, SET_PASSWORD_HASH, id, passwordHash, atMs)),
 
     rehash: (id, from, to, timeoutMs) => changesOne(REHASH, [id, from, to], timeoutMs),
 
     disable: (id, atMs, timeoutMs) =>
-      pool.run(timeoutMs, (session) => ending(session, DISABLE, id, toDate(atMs), atMs)),
+      pool.run(timeoutMs, (session) => changeAndRevoke(session, DISABLE, id, toDate(atMs), atMs)),
 
     enable: (id, timeoutMs) => changesOne(ENABLE, [id], timeoutMs),
 
@@ -119,9 +119,9 @@ export function postgresCustomers(pool: DatabasePool): Customers {
   }
 }
 
-// The change locks the customer's row, as a login does: a login that commits first is revoked here, and one that
-// comes later sees the change.
-async function ending(
+// The change locks the customer's row, as a login does: a login that commits first is revoked here, and a later one sees
+// the change.
+async function changeAndRevoke(
   session: Session,
   change: Statement,
   id: string,

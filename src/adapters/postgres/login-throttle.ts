@@ -25,10 +25,10 @@ const PRUNE = {
       select key from login_attempts where forget_at <= now() order by forget_at limit $1 for update skip locked)`,
 }
 
-/** How long to wait for an attempt that is being decided. */
+/** How long a caller waits before it tries again, while other attempts are undecided. */
 const POLL_MS = 25
 
-/** Counts in the table `login_attempts`: exact among all instances on the database. */
+/** Counts in the table `login_attempts`, exactly over all instances of the database. */
 export function postgresLoginThrottle(pool: DatabasePool, limits: LoginLimits): LoginThrottle {
   const { loginLimitAccount: account, loginLimitAddress: address } = limits
   const guesses = guessesAllowed(limits)
@@ -37,22 +37,22 @@ export function postgresLoginThrottle(pool: DatabasePool, limits: LoginLimits): 
     take: (attempt, timeoutMs) =>
       pool.run(timeoutMs, async (session) => {
         const { rows } = await session.query(TAKE, [
-          ...keysOf(attempt),
-          ...of(account),
-          ...of(address),
+          ...toKeys(attempt),
+          ...toParameters(account),
+          ...toParameters(address),
           guesses,
         ])
-        return admissionOf(rows[0] as Row, attempt)
+        return toAdmission(rows[0] as Row, attempt)
       }),
 
-    settle: (place, outcome, timeoutMs) =>
+    settle: (slot, outcome, timeoutMs) =>
       pool.run(timeoutMs, async (session) => {
         const windows = [account?.windowMs ?? null, address?.windowMs ?? null]
-        await session.query(SETTLE, [...keysOf(place), place.takenAtMs, outcome, ...windows])
+        await session.query(SETTLE, [...toKeys(slot), slot.takenAtMs, outcome, ...windows])
       }),
   }
 
-  function admissionOf({ kind, name, ms, pause_ms }: Row, attempt: LoginAttempt): LoginAdmission {
+  function toAdmission({ kind, name, ms, pause_ms }: Row, attempt: LoginAttempt): LoginAdmission {
     if (kind === 'taken') return { kind, place: { ...attempt, takenAtMs: Math.round(ms as number) } }
     if (kind === 'wait') return { kind, forMs: POLL_MS }
     const retryAfterMs = ms as number
@@ -64,18 +64,21 @@ export function postgresLoginThrottle(pool: DatabasePool, limits: LoginLimits): 
   }
 }
 
-/** Deletes at most so many rows that say nothing any more; answers how many. */
+/** Deletes at most `limit` rows whose counts have expired; returns their number. */
 export function pruneLoginAttempts(pool: DatabasePool, limit: number, timeoutMs: number): Promise<number> {
   return pool.run(timeoutMs, async (session) => (await session.query(PRUNE, [limit])).count)
 }
 
-/** Of account and address, of the address, of the account; e-mails of nobody's must not be stored. */
-function keysOf({ account, address }: LoginAttempt): readonly Buffer[] {
+/**
+ * Returns the keys of the pair, of the address and of the account. They are hashed, because the e-mail of an attempt may
+ * belong to no customer and must not be stored.
+ */
+function toKeys({ account, address }: LoginAttempt): readonly Buffer[] {
   return [`pair\0${account}\0${address}`, `address\0${address}`, `account\0${account}`].map((text) =>
     createHash('sha256').update(text).digest(),
   )
 }
 
-function of(limit: LoginLimit | null): readonly (number | null)[] {
+function toParameters(limit: LoginLimit | null): readonly (number | null)[] {
   return [limit?.failures ?? null, limit?.windowMs ?? null]
 }

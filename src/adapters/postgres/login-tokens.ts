@@ -15,8 +15,8 @@ import {
 } from './rows.ts'
 import { listTokens, prune, revokeByCustomer, touch } from './token-maintenance.ts'
 
-/** So many that the server's work on one statement overlaps with this process's on the next. */
-const MOST_DIGESTS = 32
+/** Small enough that the server works on one statement while this process prepares the next. */
+const MAX_DIGESTS = 32
 
 const FIND_BY_DIGESTS = {
   name: 'find_tokens_by_digests',
@@ -40,7 +40,7 @@ const LOCK_CUSTOMER = {
   text: 'select password_hash, disabled_at from customers where id = $1 for no key update',
 }
 
-// The token is inserted from the count, so after the earlier one has left the unique index.
+// The insert reads the count, so it runs after the update has removed the earlier token from the unique index.
 const REPLACE = {
   name: 'replace_login_token',
   text: `
@@ -55,7 +55,7 @@ const REPLACE = {
     select count from earlier`,
 }
 
-// Locks the customer's row, so that a disable either sees the token or is seen by it.
+// Locks the customer's row, so that a parallel disable either revokes the token or prevents it.
 const ADD = {
   name: 'add_token',
   text: `
@@ -79,9 +79,9 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
       (digests, timeoutMs) =>
         pool.run(timeoutMs, async (session) => {
           const { rows } = await session.query(FIND_BY_DIGESTS, [digests.map(toBytes)])
-          return new Map(rows.map((row) => [digests[(row.n as number) - 1] ?? '', () => ownedTokenOf(row)]))
+          return new Map(rows.map((row) => [digests[(row.n as number) - 1] ?? '', () => toOwnedToken(row)]))
         }),
-      MOST_DIGESTS,
+      MAX_DIGESTS,
     ),
 
     listByCustomer: (customerId, timeoutMs) =>
@@ -90,19 +90,19 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
         return rows.map(toLoginToken)
       }),
 
-    // Two statements: the second sees what the lock waited for. One statement, or no lock, loses logins.
+    // Two statements: the second sees the changes that the lock waited for. One statement, or no lock, would lose logins.
     replace: ({ token, digest, verifiedHash }, timeoutMs) =>
       pool.run(timeoutMs, (session) =>
         session.transaction(async () => {
           const [owner] = (await session.query(LOCK_CUSTOMER, [token.customerId])).rows
           if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
-          const [earlier] = (await session.query(REPLACE, valuesOf(token, digest))).rows
+          const [earlier] = (await session.query(REPLACE, toValues(token, digest))).rows
           return earlier?.count as number
         }),
       ),
 
     add: (token, digest, timeoutMs) =>
-      pool.run(timeoutMs, async (session) => (await session.query(ADD, valuesOf(token, digest))).count === 1),
+      pool.run(timeoutMs, async (session) => (await session.query(ADD, toValues(token, digest))).count === 1),
 
     revoke: ({ id }, atMs, timeoutMs) =>
       pool.run(timeoutMs, async (session) => (await session.query(REVOKE, [id, toDate(atMs)])).count === 1),
@@ -121,11 +121,11 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
   }
 }
 
-function ownedTokenOf(row: Row): OwnedToken {
+function toOwnedToken(row: Row): OwnedToken {
   return Object.freeze({ token: toLoginToken(row), customer: toCustomer(row) })
 }
 
-function valuesOf(token: LoginToken, digest: string): readonly unknown[] {
+function toValues(token: LoginToken, digest: string): readonly unknown[] {
   const { id, customerId, name, abilities, createdAtMs, expiresAtMs, revokedAtMs } = token
   return [
     id,

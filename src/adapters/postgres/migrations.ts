@@ -5,45 +5,45 @@ import { DatabaseRefused } from './connection/database-refused.ts'
 import { withDirectClient } from './connection/direct-client.ts'
 import { isTransactionPooler } from './connection/transaction-pooler.ts'
 
-/** Migrations in plain SQL that belong together: a program may have some of its own beside those of Latchkey. */
+/** A set of migrations in plain SQL. A program may have its own set besides that of Latchkey. */
 export interface MigrationSet {
-  /** The folder of `NNNN_name.sql`, which are applied in this order. */
+  /** The folder with the files `NNNN_name.sql`, which are applied in this order. */
   readonly folder: string
-  /** The table of the schema `public` that remembers which are applied: a plain name, which no other set has. */
+  /** The table in the schema `public` that lists the applied migrations: a plain name, different for each set. */
   readonly table: string
-  /** Whose they are, for a sentence to the operator. */
+  /** The name of the program that owns them, for messages to the operator. */
   readonly owner: string
 }
 
-/** Those that customers and login tokens need. */
+/** The migrations for customers and login tokens. */
 export const LATCHKEY_MIGRATIONS: MigrationSet = {
   folder: fileURLToPath(new URL('../../../sql', import.meta.url)),
   table: 'latchkey_migrations',
   owner: 'Latchkey',
 }
 
-/** Lists the names of the migrations in the schema that are applied. */
+/** Lists the names of the applied migrations. */
 export const APPLIED_MIGRATIONS = {
   name: 'applied_migrations',
   text: `select name from public.${LATCHKEY_MIGRATIONS.table} order by id`,
 }
 
-/** The names of the migrations that this version of the code knows, in order. */
+/** Returns the names of the migrations that this version contains, in order. */
 export async function knownMigrations({ folder } = LATCHKEY_MIGRATIONS): Promise<readonly string[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'))
   return files.map((file) => file.slice(0, -'.sql'.length)).sort()
 }
 
-/** Which migrations, on which database. */
+/** The database and the set of migrations. */
 interface MigrationsOptions {
   readonly url: string
-  /** Those of Latchkey where it is not given. */
+  /** That of Latchkey by default. */
   readonly set?: MigrationSet
 }
 
 /**
- * The names of the migrations that `migrate` would apply, in order; throws `DatabaseRefused` when the schema is newer
- * than the code.
+ * Returns the names of the migrations that `migrate` would apply, in order. Throws `DatabaseRefused` when the schema is
+ * newer than the code.
  */
 export function pendingMigrations({
   url,
@@ -53,9 +53,8 @@ export function pendingMigrations({
 }
 
 /**
- * Applies what is pending, each migration once however many processes do this at the same time, and answers the
- * names. Throws `DatabaseRefused` behind a transaction pooler: the lock that makes the others wait belongs to a
- * session, which such a pooler lends to others.
+ * Applies the pending migrations and returns their names. Parallel processes apply each migration once. Throws
+ * `DatabaseRefused` behind a transaction pooler, because the advisory lock between the processes needs its own session.
  */
 export function migrate({ url, set = LATCHKEY_MIGRATIONS }: MigrationsOptions): Promise<readonly string[]> {
   return withDirectClient(url, async (client) => {
@@ -79,7 +78,7 @@ export function migrate({ url, set = LATCHKEY_MIGRATIONS }: MigrationsOptions): 
   })
 }
 
-/** Loads what `migrate` needs: half a second, which a start with nothing to do need not spend. */
+/** Loads the migration library, which takes half a second, before `migrate` needs it. */
 export async function loadRunner(): Promise<void> {
   await import('node-pg-migrate')
 }

@@ -10,8 +10,8 @@ const MIN_ROWS = 60
 const MAX_ATTEMPTS = 3
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
-// By the ids, whose order no update changes. A step begins with the last id of the step before, so that one condition
-// serves the first step too and stays an index range under a generic plan, which knows no parameter's value.
+// Ordered by id, which no update changes. A step begins with the last id of the previous step, so that one condition also
+// fits the first step and stays an index range under a generic plan, which does not know the parameters.
 function revokeStep(limit: number): Statement {
   return {
     name: `revoke_${limit}_tokens_issued_before`,
@@ -27,16 +27,16 @@ function revokeStep(limit: number): Statement {
   }
 }
 
-// The triggers announce the rows that change. After a restore an instance may cache tokens that are in no table.
+// The triggers publish only changed rows. After a restore, an instance may have cached tokens that no table contains.
 const FORGET_EVERYTHING: Statement = {
   name: 'forget_everything',
   text: `select pg_notify('${CHANNEL}', '1 forget')`,
 }
 
 /**
- * Revokes by age, walking through the whole table, then makes every instance forget every cached validation. A step
- * that fails with `Unavailable` is repeated with fewer rows, and no later step takes more. Where the reply to a commit
- * was lost, the count lacks its rows.
+ * Revokes tokens by age in steps over the whole table, then makes every instance clear its cache. Returns the number of
+ * revoked tokens. A step that fails with `Unavailable` is repeated with fewer rows, and later steps do not take more. When
+ * the reply to a commit was lost, the number does not include its rows.
  */
 export async function revokeIssuedBefore(
   pool: DatabasePool,
@@ -48,7 +48,7 @@ export async function revokeIssuedBefore(
   let revoked = 0
   for (let firstId: unknown = FIRST_ID; firstId !== null; ) {
     const values = [toDate(beforeMs), toDate(atMs), firstId]
-    const row = await retried(
+    const row = await retry(
       () => query(revokeStep(limit), values),
       () => {
         limit = Math.max(MIN_ROWS, Math.floor(limit / 4))
@@ -58,7 +58,7 @@ export async function revokeIssuedBefore(
     onStep?.(Number(row?.revoked))
     firstId = row?.next_id ?? null
   }
-  await retried(() => query(FORGET_EVERYTHING, []))
+  await retry(() => query(FORGET_EVERYTHING, []))
   return revoked
 
   async function query(statement: Statement, values: readonly unknown[]) {
@@ -67,7 +67,7 @@ export async function revokeIssuedBefore(
   }
 }
 
-async function retried<T>(attempt: () => Promise<T>, onFailure = () => {}): Promise<T> {
+async function retry<T>(attempt: () => Promise<T>, onFailure = () => {}): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
       return await attempt()

@@ -3,26 +3,26 @@ import type { Customer } from '../../domain/customer.ts'
 import { LOGIN_TOKEN_ABILITIES, LOGIN_TOKEN_NAME, type LoginToken } from '../../domain/login-token.ts'
 import type { Row } from './connection/session.ts'
 
-/** The columns that `customerOf` reads, of a table or alias `customers`. */
+/** The columns for `toCustomer`, of a table or alias `customers`. */
 export const CUSTOMER_COLUMNS = `
   customers.id as customer_id, customers.email, customers.name as customer_name,
   ${epochMs('customers.created_at')} as customer_created_at, ${epochMs('customers.disabled_at')} as disabled_at`
 
-/** The columns that `loginTokenOf` reads, of a table or alias `login_tokens`. */
+/** The columns for `toLoginToken`, of a table or alias `login_tokens`. */
 export const LOGIN_TOKEN_COLUMNS = `
   login_tokens.id as token_id, login_tokens.customer_id, login_tokens.name as token_name, login_tokens.abilities,
   ${epochMs('login_tokens.created_at')} as token_created_at, ${epochMs('login_tokens.expires_at')} as expires_at,
   ${epochMs('login_tokens.revoked_at')} as revoked_at`
 
-/** The columns of a token as lists tell it. */
+/** The columns of a token in a list, which include the last use. */
 export const LISTED_TOKEN_COLUMNS = `${LOGIN_TOKEN_COLUMNS}, ${epochMs('login_tokens.last_used_at')} as last_used_at`
 
-/** A time as a number: the driver would make a Date of it, which costs more than the rest of the row. */
+/** Selects a time as a number: parsing a Date would cost more than the rest of the row. */
 function epochMs(column: string): string {
   return `date_part('epoch', ${column}) * 1000`
 }
 
-/** A customer from a row with the customer's columns. */
+/** Converts a row with `CUSTOMER_COLUMNS`. */
 export function toCustomer(row: Row): Customer {
   return Object.freeze({
     id: row.customer_id as string,
@@ -33,18 +33,18 @@ export function toCustomer(row: Row): Customer {
   })
 }
 
-/** A customer with the password hash, from a row with both. */
+/** Converts a row with `CUSTOMER_COLUMNS` and `password_hash`. */
 export function toCredentials(row: Row): CustomerCredentials {
   return Object.freeze({ customer: toCustomer(row), passwordHash: row.password_hash as string | null })
 }
 
-/** A token from a row with the token's columns. */
+/** Converts a row with `LOGIN_TOKEN_COLUMNS` or `LISTED_TOKEN_COLUMNS`. */
 export function toLoginToken(row: Row): LoginToken {
   return Object.freeze({
     id: row.token_id as string,
     customerId: row.customer_id as string,
     name: row.token_name === LOGIN_TOKEN_NAME ? LOGIN_TOKEN_NAME : (row.token_name as string),
-    abilities: wordsOf(row.abilities),
+    abilities: toAbilities(row.abilities),
     createdAtMs: timeMs(row.token_created_at),
     expiresAtMs: expiryMs(row.expires_at),
     revokedAtMs: optionalTimeMs(row.revoked_at),
@@ -52,14 +52,14 @@ export function toLoginToken(row: Row): LoginToken {
   })
 }
 
-/** The time as the driver takes it. */
+/** Converts a time to the driver's type; null stays null. */
 export function toDate(atMs: number): Date
 export function toDate(atMs: number | null): Date | null
 export function toDate(atMs: number | null): Date | null {
   return atMs === null ? null : new Date(atMs)
 }
 
-/** The digest as the driver takes it: 32 bytes. */
+/** Converts a digest to its 32 bytes. */
 export function toBytes(digest: string): Buffer {
   return Buffer.from(digest, 'hex')
 }
@@ -67,7 +67,7 @@ export function toBytes(digest: string): Buffer {
 const LATEST_MS = 8.64e15
 const ROUNDING_MS = 0.0005
 
-// `infinity` is what an operator writes by hand for "never".
+// An operator may write `infinity` by hand for "never".
 function expiryMs(value: unknown): number | null {
   const atMs = optionalTimeMs(value)
   return atMs === LATEST_MS ? null : atMs
@@ -77,17 +77,17 @@ function optionalTimeMs(value: unknown): number | null {
   return value === null ? null : timeMs(value)
 }
 
-// PostgreSQL has times that a Date cannot hold, infinity first of all: they become the latest and the earliest. It
-// counts in microseconds, of which the fraction of a number of this size is a little off.
+// PostgreSQL has times outside the range of a Date, such as infinity: they become the latest or the earliest Date. It
+// stores microseconds, whose fraction is inexact in a number of this size.
 function timeMs(value: unknown): number {
   const atMs = Math.floor((value as number) + ROUNDING_MS)
   return Math.max(-LATEST_MS, Math.min(LATEST_MS, atMs))
 }
 
-// Whatever is not a list of words grants nothing.
-function wordsOf(value: unknown): readonly string[] {
+// A value that is not a list of texts grants no ability.
+function toAbilities(value: unknown): readonly string[] {
   const words = Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
-  // What most tokens have, one for all of them: a cache keeps many.
+  // Most tokens have these abilities: a shared array saves memory in the cache.
   if (words.length === 1 && words[0] === LOGIN_TOKEN_ABILITIES[0]) return LOGIN_TOKEN_ABILITIES
   return Object.freeze(words)
 }

@@ -2,12 +2,12 @@ import type { LoginTokens, TokenChoice, TokenPage, TokenUse } from '../../applic
 import type { Session } from './connection/session.ts'
 import { LISTED_TOKEN_COLUMNS, toDate, toLoginToken } from './rows.ts'
 
-/** The advisory lock of whoever prunes: one at a time in a database, whichever instance or command it is of. */
+/** The advisory lock of pruning: only one instance or command prunes a database at a time. */
 export const PRUNE_LOCK = 7_501_293
 
 const FOLDED_EMAIL = 'lower(customers.email collate "C")'
 
-// The first condition follows from the others: it is what the index can begin at.
+// The first condition follows from the others. It lets the index scan begin there.
 const LIST_ALL = {
   name: 'list_tokens',
   text: `
@@ -75,10 +75,10 @@ const LOCK_ENDED = {
 
 const DELETE = { name: 'delete_tokens', text: 'delete from login_tokens where id = any($1::uuid[])' }
 
-/** The triggers name the tokens of a statement that deletes as many, and tell all instances to clear their caches at more. */
+/** The triggers publish the single tokens of a statement up to this number; beyond it, all instances clear their caches. */
 const MAX_ANNOUNCED = 100
 
-/** One page of all tokens with their owners' e-mails. */
+/** Returns one page of all tokens with their owners' e-mails. */
 export async function listTokens(
   session: Session,
   { after, limit }: Parameters<LoginTokens['list']>[0],
@@ -91,7 +91,7 @@ export async function listTokens(
   }
 }
 
-/** Revokes the chosen. The lock is that of a login: one that commits first is revoked, others come later. */
+/** Revokes the chosen tokens; returns their number. A login locks the same row, so it commits before or after this. */
 export function revokeByCustomer(
   session: Session,
   customerId: string,
@@ -104,13 +104,13 @@ export function revokeByCustomer(
   })
 }
 
-/** Writes last uses to the rows that nobody holds; answers the ids of the others. */
+/** Writes last uses to the rows that are not locked; returns the ids of the others. */
 export async function touch(session: Session, uses: readonly TokenUse[]): Promise<readonly string[]> {
   const values = [uses.map(({ id }) => id), uses.map(({ atMs }) => toDate(atMs))]
   return (await session.query(TOUCH, values)).rows.map(({ id }) => id as string)
 }
 
-/** Removes tokens that ended, oldest end first, unless another transaction is at it. */
+/** Deletes ended tokens, those that ended first first; returns their number, or null while another transaction prunes. */
 export function prune(session: Session, endedBeforeMs: number, limit: number): Promise<number | null> {
   return session.transaction(async () => {
     const [lock] = (await session.query(TRY_PRUNE_LOCK, [PRUNE_LOCK])).rows

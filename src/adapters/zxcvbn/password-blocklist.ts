@@ -1,12 +1,12 @@
 import type { PasswordBlocklist } from '../../application/ports/password-blocklist.ts'
 
-/** The 49,000 commonest passwords that zxcvbn knows, loaded when the first password is looked at. */
+/** The 49,000 most common passwords of zxcvbn, loaded on the first call. */
 export function zxcvbnPasswordBlocklist(): PasswordBlocklist {
   let loading: Promise<ReadonlySet<string>> | null = null
   return {
     async has(password) {
       loading ??= load().catch((error) => {
-        // The next is to try it again.
+        // The next call loads again.
         loading = null
         throw error
       })

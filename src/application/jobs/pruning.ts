@@ -1,38 +1,39 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../ports/log.ts'
 
-/** Something that grows until what is old is removed. */
+/** Rows that grow without limit unless old ones are pruned. */
 export interface Prunable {
-  /** As the log speaks of it. */
+  /** Its name in the log. */
   readonly name: string
-  /** Removes at most `limit`; answers how many, or null while another instance is at it. */
+  /** Removes at most `limit` rows; returns the number removed, or null while another instance prunes. */
   prune(limit: number, timeoutMs: number): Promise<number | null>
 }
 
-/** When it is pruned, in milliseconds. */
+/** The schedule of pruning, in milliseconds. */
 export interface PruningTimes {
-  /** Between the start and the first round, and as much again by chance: instances start together. */
+  /** The delay before the first round. A jitter of up to the same time is added, because instances start together. */
   readonly firstMs: number
+  /** The pause between two rounds. */
   readonly everyMs: number
-  /** Between two steps of a round, for whoever else needs the database. */
+  /** The pause between two steps of a round, in which others can use the database. */
   readonly pauseMs: number
 }
 
-/** What a service keeps to. */
+/** The schedule in production. */
 export const PRUNING_TIMES: PruningTimes = { firstMs: 180_000, everyMs: 3_600_000, pauseMs: 100 }
 
-/** How many are removed in one step. */
+/** The number of rows that one step removes at most. */
 export const PRUNE_BATCH_SIZE = 1000
 
-const STEP_WAIT_MS = 1000
+const STEP_TIMEOUT_MS = 1000
 
-/** A job of the service, until it is stopped. */
+/** A running pruning job. */
 export interface Pruning {
-  /** Resolves when the step that was under way has ended. */
+  /** Stops the job. Resolves when the current step has ended. */
   stop(): Promise<void>
 }
 
-/** Prunes in rounds of small steps. What fails is logged once, and tried again in the next round. */
+/** Prunes in rounds of small steps. A failure is logged once, and the next round tries again. */
 export function startPruning(
   prunables: readonly Prunable[],
   { firstMs, everyMs, pauseMs }: PruningTimes,
@@ -40,28 +41,28 @@ export function startPruning(
   log: Log,
 ): Pruning {
   const failing = new Set<string>()
-  let isOver = false
+  let isStopped = false
   let round = Promise.resolve()
-  let hurry = clock.after(firstMs * (1 + Math.random()), begin)
+  let wake = clock.after(firstMs * (1 + Math.random()), begin)
 
   return {
     stop() {
-      isOver = true
-      hurry()
+      isStopped = true
+      wake()
       return round
     },
   }
 
   function begin(): void {
     round = pruneAll().then(() => {
-      if (!isOver) hurry = clock.after(everyMs, begin)
+      if (!isStopped) wake = clock.after(everyMs, begin)
     })
   }
 
   async function pruneAll(): Promise<void> {
     for (const prunable of prunables) {
       try {
-        await pruneWhole(prunable)
+        await pruneCompletely(prunable)
         failing.delete(prunable.name)
       } catch (error) {
         if (!failing.has(prunable.name))
@@ -74,15 +75,15 @@ export function startPruning(
     }
   }
 
-  async function pruneWhole({ prune }: Prunable): Promise<void> {
-    while (!isOver && (await prune(PRUNE_BATCH_SIZE, STEP_WAIT_MS)) === PRUNE_BATCH_SIZE) {
+  async function pruneCompletely({ prune }: Prunable): Promise<void> {
+    while (!isStopped && (await prune(PRUNE_BATCH_SIZE, STEP_TIMEOUT_MS)) === PRUNE_BATCH_SIZE) {
       await new Promise<void>((resolve) => {
-        const callOff = clock.after(pauseMs, resolve)
-        hurry = () => {
-          callOff()
+        const cancel = clock.after(pauseMs, resolve)
+        wake = () => {
+          cancel()
           resolve()
         }
-        if (isOver) hurry()
+        if (isStopped) wake()
       })
     }
   }

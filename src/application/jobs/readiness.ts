@@ -1,63 +1,63 @@
 import type { Clock } from '../../lib/clock.ts'
 
-/** What one look at the database found. */
+/** The result of one check of the database. */
 export interface DatabaseStatus {
-  /** Whether it answered in time. */
+  /** Whether it responded in time. */
   readonly reachable: boolean
   /** Whether it has every migration that this code needs. */
   readonly current: boolean
-  /** By name, whether each further condition holds without which requests fail; left out where there are none. */
+  /** Whether each further condition for serving requests holds, by name; left out when there are none. */
   readonly checks?: Readonly<Record<string, boolean>>
 }
 
-/** Whether requests would be served, told so that it does not flap. */
+/** Debounced readiness: whether requests can be served. */
 export interface Readiness {
-  /** Looks once; whoever asks meanwhile gets the same. */
+  /** Checks the database once; concurrent calls share the check. Returns the debounced state and the result of the check. */
   ask(): Promise<{ readonly ready: boolean; readonly checkStatus: DatabaseStatus }>
-  /** Looks no more by itself. */
+  /** Stops the timer that repeats the check. */
   close(): void
 }
 
-/** For so long looks must find the other state, and no look the old one, before it is told. */
+/** The state changes once every check has found the other state for this duration. */
 const HOLD_MS = 900
-/** Until then it looks by itself, however seldom anybody asks. */
-const AGAIN_MS = 250
+/** Until then the check repeats at this interval. */
+const RECHECK_MS = 250
 
 /**
- * Readiness that follows the looks once they have agreed for about a second: a database that comes and goes takes no
- * instance out of a balancer and back again with each turn. The first look that finds all well is believed at once.
+ * Debounced readiness: it changes once the checks have agreed for about a second. Thus a flapping database does not take
+ * the instance out of a load balancer and back again each time. The first successful check counts at once.
  */
 export function debouncedReadiness(checkStatus: () => Promise<DatabaseStatus>, clock: Clock): Readiness {
   let wasReady = false
   let ready = false
   let contrarySinceMs: number | null = null
-  let looking: Promise<DatabaseStatus> | null = null
-  let callOff = () => {}
+  let pendingCheck: Promise<DatabaseStatus> | null = null
+  let cancelRecheck = () => {}
 
   return {
     async ask() {
-      const found = await lookOnce()
+      const found = await checkOnce()
       return { ready, checkStatus: found }
     },
-    close: () => callOff(),
+    close: () => cancelRecheck(),
   }
 
-  function lookOnce(): Promise<DatabaseStatus> {
-    looking ??= lookNow().finally(() => {
-      looking = null
+  function checkOnce(): Promise<DatabaseStatus> {
+    pendingCheck ??= checkNow().finally(() => {
+      pendingCheck = null
     })
-    return looking
+    return pendingCheck
   }
 
-  async function lookNow(): Promise<DatabaseStatus> {
-    callOff()
+  async function checkNow(): Promise<DatabaseStatus> {
+    cancelRecheck()
     const beganMs = clock.monotonicMs()
     const found = await checkStatus()
-    weigh(canServe(found), beganMs)
+    update(canServe(found), beganMs)
     return found
   }
 
-  function weigh(isWell: boolean, beganMs: number): void {
+  function update(isWell: boolean, beganMs: number): void {
     if (isWell === ready) contrarySinceMs = null
     else if (!wasReady) {
       ready = true
@@ -67,12 +67,12 @@ export function debouncedReadiness(checkStatus: () => Promise<DatabaseStatus>, c
       if (clock.monotonicMs() - contrarySinceMs >= HOLD_MS) {
         ready = isWell
         contrarySinceMs = null
-      } else callOff = clock.after(AGAIN_MS, () => void lookOnce())
+      } else cancelRecheck = clock.after(RECHECK_MS, () => void checkOnce())
     }
   }
 }
 
-/** Whether requests would be served as a look found the database. */
+/** Whether a database in this state can serve requests. */
 export function canServe({ reachable, current, checks = {} }: DatabaseStatus): boolean {
   return reachable && current && Object.values(checks).every(Boolean)
 }

@@ -5,7 +5,7 @@ import type { Invalidation, Invalidations } from '../ports/invalidations.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
 import { invalidatingLoginTokens } from './invalidating.ts'
 
-/** A validation that may be used again until a moment of the monotonic clock. */
+/** A cached validation, with the time of the monotonic clock at which it expires. */
 export interface CachedToken {
   readonly owned: OwnedToken
   readonly untilMonotonicMs: number
@@ -13,15 +13,16 @@ export interface CachedToken {
 
 interface Fill {
   readonly reading: Promise<OwnedToken | null>
-  /** An invalidation came while it was reading: what it read may be what was true before. */
+  /** Whether an invalidation arrived while it was reading, so that its result may be stale. */
   marked: boolean
 }
 
 /**
- * Login tokens with a cache in front of the look-up. A fill registers itself before it reads, an invalidation marks
- * the fills that it concerns, and a marked fill is never stored; a change is announced after its commit and before
- * it is acknowledged, and also when its outcome is unknown. While the invalidations are not current, each look-up
- * reads for itself: what another one has sent may have been read before a change that is acknowledged by now.
+ * Login tokens with a cache in front of the lookup. A fill registers itself before it reads. An invalidation marks the
+ * fills that it concerns, and a marked fill is never stored. A change is published after its commit and before it is
+ * acknowledged, and also when its outcome is unknown. Concurrent lookups of a digest share one fill (single-flight),
+ * except while the invalidations are not current: an earlier fill may then have read the row before a change that is
+ * acknowledged by now.
  */
 export function cachedLoginTokens(
   inner: LoginTokens,
@@ -33,13 +34,13 @@ export function cachedLoginTokens(
     onDiscarded = () => {},
   }: {
     readonly ttlMs: number
-    /** Told of each good token that is not kept, since it may have ended while it was read. */
+    /** Called for each valid token that is not cached because an invalidation arrived while it was read. */
     readonly onDiscarded?: (() => void) | undefined
   },
 ): LoginTokens {
   const fills = new Map<Digest, Fill>()
-  /** Almost everybody has one token. */
-  const digestsOf = new Map<string, Digest | Set<Digest>>()
+  /** The cached digests of each customer. Most customers have one token, which needs no set. */
+  const customerDigests = new Map<string, Digest | Set<Digest>>()
   invalidations.subscribe(apply)
   cache.onRemoved(forgetOwner)
 
@@ -47,24 +48,23 @@ export function cachedLoginTokens(
     ...invalidatingLoginTokens(inner, invalidations),
     findByDigest(digest, timeoutMs) {
       if (!invalidations.isCurrent()) return beginFill(digest, timeoutMs).reading
-      const kept = cache.get(digest)
-      if (kept !== undefined && clock.monotonicMs() < kept.untilMonotonicMs) return kept.owned
+      const cached = cache.get(digest)
+      if (cached !== undefined && clock.monotonicMs() < cached.untilMonotonicMs) return cached.owned
       return (fills.get(digest) ?? beginFill(digest, timeoutMs)).reading
     },
   }
 
   function beginFill(digest: Digest, timeoutMs: number): Fill {
-    // Taken before reading: the entry's life counts from the oldest moment that it can speak of.
-    // Whole, which is half the size to keep.
+    // The clock is read before the store: the row may be as old as that. A whole number takes half the memory.
     const untilMonotonicMs = Math.floor(clock.monotonicMs() + ttlMs)
     const fill: Fill = {
       marked: false,
       reading: Promise.resolve(inner.findByDigest(digest, timeoutMs)).then(
         (owned) => {
           if (fills.get(digest) === fill) fills.delete(digest)
-          // After one request was refused none that begins later is accepted, even by what was read before.
+          // After one request is refused, an older cache entry must not accept a later one.
           if (owned === null || !authenticates(owned, clock.nowMs())) forget(digest)
-          else if (!fill.marked) keep(digest, owned, untilMonotonicMs)
+          else if (!fill.marked) store(digest, owned, untilMonotonicMs)
           else onDiscarded()
           return owned
         },
@@ -74,33 +74,33 @@ export function cachedLoginTokens(
         },
       ),
     }
-    // An earlier one would not be found any more by what marks it.
+    // An invalidation could no longer find the earlier fill, so it is marked now.
     mark(digest)
     fills.set(digest, fill)
     return fill
   }
 
-  function keep(digest: Digest, owned: OwnedToken, untilMonotonicMs: number): void {
+  function store(digest: Digest, owned: OwnedToken, untilMonotonicMs: number): void {
     const nowMs = clock.nowMs()
     const { token, customer } = owned
     const leftMs = Math.min(untilMonotonicMs - clock.monotonicMs(), (token.expiresAtMs ?? Infinity) - nowMs)
     if (leftMs <= 0) return
-    // Every reader shares it.
+    // All callers share the object.
     Object.freeze(token.abilities)
     Object.freeze(token)
     Object.freeze(customer)
     cache.set(digest, { owned: Object.freeze(owned), untilMonotonicMs }, leftMs)
-    const others = digestsOf.get(customer.id)
-    if (others === undefined || others === digest) digestsOf.set(customer.id, digest)
-    else if (typeof others === 'string') digestsOf.set(customer.id, new Set([others, digest]))
+    const others = customerDigests.get(customer.id)
+    if (others === undefined || others === digest) customerDigests.set(customer.id, digest)
+    else if (typeof others === 'string') customerDigests.set(customer.id, new Set([others, digest]))
     else others.add(digest)
   }
 
   function forgetOwner(digest: Digest, { owned }: CachedToken): void {
-    const digests = digestsOf.get(owned.customer.id)
+    const digests = customerDigests.get(owned.customer.id)
     if (typeof digests === 'object') digests.delete(digest)
     if (digests === digest || (typeof digests === 'object' && digests.size === 0))
-      digestsOf.delete(owned.customer.id)
+      customerDigests.delete(owned.customer.id)
   }
 
   function apply(invalidation: Invalidation): void {
@@ -109,20 +109,20 @@ export function cachedLoginTokens(
         forget(invalidation.digest)
         break
       case 'customer':
-        // Whose token a fill is reading is not known before it has read.
+        // The customer of a fill is unknown until it has read the row.
         for (const digest of fills.keys()) mark(digest)
-        for (const digest of lifetimeMs(invalidation.customerId)) cache.delete(digest)
+        for (const digest of cachedDigests(invalidation.customerId)) cache.delete(digest)
         break
       case 'everything':
         for (const digest of fills.keys()) mark(digest)
         cache.clear()
-        digestsOf.clear()
+        customerDigests.clear()
         break
     }
   }
 
-  function lifetimeMs(customerId: string): readonly Digest[] {
-    const digests = digestsOf.get(customerId) ?? []
+  function cachedDigests(customerId: string): readonly Digest[] {
+    const digests = customerDigests.get(customerId) ?? []
     return typeof digests === 'string' ? [digests] : [...digests]
   }
 
@@ -131,7 +131,7 @@ export function cachedLoginTokens(
     cache.delete(digest)
   }
 
-  /** Also takes it out, so that a request that begins later reads for itself. */
+  /** Marks the fill and unregisters it, so that a later request starts its own. */
   function mark(digest: Digest): void {
     const fill = fills.get(digest)
     if (fill === undefined) return

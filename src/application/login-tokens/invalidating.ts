@@ -2,25 +2,26 @@ import type { Invalidation, Invalidations } from '../ports/invalidations.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
 
 /**
- * Answers what a change that may end tokens answered, once every instance obeys it. A change whose outcome is unknown
- * is obeyed here and rejects without waiting for the others: nothing of it is acknowledged.
+ * Waits for a change that may revoke tokens, publishes the invalidation, and returns the result of the change once every
+ * instance has applied it. When the change rejects, its outcome is unknown: this instance applies the invalidation, and
+ * the call rejects without waiting for the others.
  */
 export async function publishInvalidation<T>(
   invalidations: Invalidations,
   invalidation: Invalidation,
   change: Promise<T>,
-  mayHaveEnded: (answer: T) => boolean = () => true,
+  mayHaveRevoked: (result: T) => boolean = () => true,
 ): Promise<T> {
-  const answer = await change.catch((error: unknown) => {
-    // Whether the others hear of it decides nothing here, not even by failing.
+  const result = await change.catch((error: unknown) => {
+    // The change is not acknowledged, so a failure to publish it does not matter.
     invalidations.publish(invalidation).catch(() => {})
     throw error
   })
-  if (mayHaveEnded(answer)) await invalidations.publish(invalidation)
-  return answer
+  if (mayHaveRevoked(result)) await invalidations.publish(invalidation)
+  return result
 }
 
-/** Login tokens whose changes are acknowledged once every instance obeys them, whether this one keeps anything or not. */
+/** Login tokens whose changes resolve once every instance has applied them, whether or not this one has a cache. */
 export function invalidatingLoginTokens(inner: LoginTokens, invalidations: Invalidations): LoginTokens {
   return {
     ...inner,
@@ -29,10 +30,10 @@ export function invalidatingLoginTokens(inner: LoginTokens, invalidations: Inval
         invalidations,
         { kind: 'customer', customerId: login.token.customerId },
         inner.replace(login, timeoutMs),
-        // Also where nothing was left to revoke: another instance may have revoked the earlier token, and still wait.
+        // Also when it revoked nothing: another instance may have revoked the earlier token and still be waiting.
         (revoked) => revoked !== null,
       ),
-    // Also where another caller revoked it first: the response says that the token is revoked.
+    // Also when another caller revoked it first: the response says that the token is revoked.
     revoke: (token, atMs, timeoutMs) =>
       publishInvalidation(
         invalidations,

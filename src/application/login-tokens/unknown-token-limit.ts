@@ -4,14 +4,14 @@ import type { Clock } from '../../lib/clock.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
 import type { Requester } from '../requester.ts'
 
-/** Rejected tokens that an address may present at once. */
+/** The number of rejected tokens that an address may present at once. */
 const BURST = 100
-/** Lookups per second of an address that has presented more. */
+/** Lookups per second for an address that has presented more. */
 const REFILL_PER_SECOND = 20
-/** Lookups that were in flight before the first was rejected can put an address this far behind, and no further. */
+/** The most tokens that an address can owe, after lookups that were in flight when the first was rejected. */
 const MAX_DEBT = 100
 const MAX_ADDRESSES = 10_000
-/** About 5 MB where the cache holds the same digests, 13 MB where it does not. */
+/** About 5 MB when the cache holds the same digests, otherwise 13 MB. */
 const MAX_KNOWN = 100_000
 const KNOWN_HOURS = 24
 const HOUR_MS = 3_600_000
@@ -23,10 +23,11 @@ export interface Bucket {
 }
 
 /**
- * Rate limit for the lookups of rejected tokens: unknown, revoked or expired ones, by address (a token bucket). An address
- * without any has no bucket, and its lookups are not counted. Tokens that this instance issued or validated within the
- * last day are looked up even if the bucket of their address is empty, so that nobody behind the same address loses
- * access; only a valid token becomes known, so that a stranger cannot evict others.
+ * Rate limit for the lookups of rejected tokens, by address (a token bucket). A rejected token is unknown, revoked or
+ * expired. An address without rejected tokens has no bucket, and its lookups are not counted. Tokens that this instance
+ * issued or validated within the last day are looked up even if the bucket of their address is empty, so that other
+ * clients behind the address do not lose access. Only a valid token becomes known, so that an attacker cannot evict
+ * others.
  */
 export class UnknownTokenLimit {
   readonly #clock: Clock
@@ -59,7 +60,7 @@ export class UnknownTokenLimit {
     return bucket
   }
 
-  /** Gives a reserved lookup back: its token is valid, or it failed. */
+  /** Returns a reserved lookup to its bucket: the token is valid, or the lookup failed. */
   release(reserved: Bucket): void {
     reserved.left = Math.min(BURST, reserved.left + 1)
   }

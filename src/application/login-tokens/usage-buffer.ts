@@ -3,69 +3,69 @@ import type { Log } from '../ports/log.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
 import type { TokenUsage } from '../ports/token-usage.ts'
 
-/** Remembers uses and writes them now and then. */
+/** A write-behind buffer of token uses. */
 export interface UsageBuffer extends TokenUsage {
-  /** Writes what is left; nothing that is used later is written. */
+  /** Writes the buffered uses and resolves; later uses are not written. */
   close(): Promise<void>
 }
 
-/** How long a first use waits for others to be written with. */
+/** How long a first use waits, so that others are written in the same batch. */
 const GATHER_MS = 20
-/** A token's uses are written at most so often. */
+/** The shortest time between two writes of one token. */
 const EVERY_MS = 60_000
 const RETRY_MS = 5000
-/** After a write it rests for so many times as long as that took: writing takes a tenth of one connection at most. */
-const RESTS = 9
-const WRITE_WAIT_MS = 1000
-const MOST_AT_ONCE = 1000
-const MOST_NOTES = 100_000
+/** The pause after a write, as a multiple of its duration: writing occupies at most a tenth of one connection. */
+const REST_FACTOR = 9
+const WRITE_TIMEOUT_MS = 1000
+const MAX_BATCH = 1000
+const MAX_ENTRIES = 100_000
 const CLOSING_TRIES = 3
 const CLOSING_PAUSE_MS = 100
 
-interface Note {
+interface Entry {
   readonly id: string
   atMs: number
-  /** Used since it was last written. */
+  /** Whether the token was used since the last write. */
   isNew: boolean
 }
 
-/** Notes that nothing is done with for a while; then those used meanwhile are written, and the others forgotten. */
+/** Entries that wait after a write. Afterwards, those used meanwhile are written and the others are dropped. */
 interface Rest {
-  readonly notes: readonly Note[]
-  readonly callOff: () => void
+  readonly entries: readonly Entry[]
+  readonly cancel: () => void
 }
 
 /**
- * Usage that is written beside the requests: a first use at once, later ones once a minute a token. A write that fails
- * is tried again; of more tokens than it has room for, those noted first are forgotten.
+ * Writes token uses in the background (write-behind): a first use at once, later ones once a minute for each token. A
+ * failed write is repeated. When the buffer is full, the oldest entries are dropped.
  */
 export function createUsageBuffer(
   { touch }: Pick<LoginTokens, 'touch'>,
   clock: Clock,
   log: Log,
 ): UsageBuffer {
-  const notes = new Map<string, Note>()
+  const entries = new Map<string, Entry>()
   const resting = new Set<Rest>()
-  let due: Note[] = []
-  let callOff: (() => void) | null = null
+  let due: Entry[] = []
+  let cancel: (() => void) | null = null
   let writing: Promise<void> | null = null
   let isFailing = false
-  let isOver = false
+  let isClosed = false
 
   return {
     used(id) {
-      const note = notes.get(id)
-      if (note === undefined) return begin(id)
-      note.atMs = clock.nowMs()
-      note.isNew = true
+      const entry = entries.get(id)
+      if (entry === undefined) return begin(id)
+      entry.atMs = clock.nowMs()
+      entry.isNew = true
     },
 
     async close() {
-      isOver = true
-      callOff?.()
-      for (const rest of resting) rest.callOff()
+      isClosed = true
+      cancel?.()
+      for (const rest of resting) rest.cancel()
       await writing
-      let left = [...notes.values()].filter(({ isNew }) => isNew)
+      let left = [...entries.values()].filter(({ isNew }) => isNew)
       for (let tries = 0; left.length > 0 && tries < CLOSING_TRIES; tries++) {
         if (tries > 0) await new Promise<void>((resolve) => clock.after(CLOSING_PAUSE_MS, resolve))
         left = await writeAll(left)
@@ -75,54 +75,56 @@ export function createUsageBuffer(
   }
 
   function begin(id: string): void {
-    if (notes.size >= MOST_NOTES) makeRoom()
-    const note = { id, atMs: clock.nowMs(), isNew: true }
-    notes.set(id, note)
-    due.push(note)
+    if (entries.size >= MAX_ENTRIES) makeRoom()
+    const entry = { id, atMs: clock.nowMs(), isNew: true }
+    entries.set(id, entry)
+    due.push(entry)
     writeIn(GATHER_MS)
   }
 
   function makeRoom(): void {
     const [oldest] = resting
-    oldest?.callOff()
+    oldest?.cancel()
     if (oldest !== undefined) resting.delete(oldest)
-    for (const { id } of oldest?.notes ?? due.splice(0, MOST_AT_ONCE)) notes.delete(id)
+    for (const { id } of oldest?.entries ?? due.splice(0, MAX_BATCH)) entries.delete(id)
   }
 
   function writeIn(ms: number): void {
-    if (callOff !== null || writing !== null || isOver) return
-    callOff = clock.after(ms, () => {
-      callOff = null
+    if (cancel !== null || writing !== null || isClosed) return
+    cancel = clock.after(ms, () => {
+      cancel = null
       if (due.length === 0) return
       writing = writeDue().then((nextMs) => {
         writing = null
-        // Also where nothing is due yet: what comes meanwhile waits, too.
+        // Also when nothing is due yet: uses that arrive meanwhile wait too.
         writeIn(nextMs)
       })
     })
   }
 
-  /** Answers how long the next write has to wait. */
+  /** Returns the milliseconds until the next write. */
   async function writeDue(): Promise<number> {
-    const beganMs = clock.monotonicMs()
-    const batch = due.slice(0, MOST_AT_ONCE)
-    due = due.slice(MOST_AT_ONCE)
+    const startMs = clock.monotonicMs()
+    const batch = due.slice(0, MAX_BATCH)
+    due = due.slice(MAX_BATCH)
     const { held, failed } = await write(batch)
     rest(held, RETRY_MS)
     rest(
-      batch.filter((note) => !held.includes(note)),
+      batch.filter((entry) => !held.includes(entry)),
       EVERY_MS,
     )
-    return failed ? RETRY_MS : Math.max(GATHER_MS, RESTS * (clock.monotonicMs() - beganMs))
+    return failed ? RETRY_MS : Math.max(GATHER_MS, REST_FACTOR * (clock.monotonicMs() - startMs))
   }
 
-  /** Answers the notes that could not be written, all of them where it `failed`. */
-  async function write(batch: readonly Note[]): Promise<{ readonly held: Note[]; readonly failed: boolean }> {
-    // Whatever is used while it is being written is new again.
-    for (const note of batch) note.isNew = false
+  /** Returns the entries that were not written; all of them when it `failed`. */
+  async function write(
+    batch: readonly Entry[],
+  ): Promise<{ readonly held: Entry[]; readonly failed: boolean }> {
+    // A token that is used during the write is new again.
+    for (const entry of batch) entry.isNew = false
     const uses = batch.map(({ id, atMs }) => ({ id, atMs }))
     try {
-      const heldIds = new Set(await touch(uses, WRITE_WAIT_MS))
+      const heldIds = new Set(await touch(uses, WRITE_TIMEOUT_MS))
       isFailing = false
       return { held: unwritten(batch.filter(({ id }) => heldIds.has(id))), failed: false }
     } catch (error) {
@@ -132,25 +134,25 @@ export function createUsageBuffer(
     }
   }
 
-  async function writeAll(all: readonly Note[]): Promise<Note[]> {
-    const left: Note[] = []
-    for (let from = 0; from < all.length; from += MOST_AT_ONCE) {
-      const { held, failed } = await write(all.slice(from, from + MOST_AT_ONCE))
+  async function writeAll(all: readonly Entry[]): Promise<Entry[]> {
+    const left: Entry[] = []
+    for (let from = 0; from < all.length; from += MAX_BATCH) {
+      const { held, failed } = await write(all.slice(from, from + MAX_BATCH))
       left.push(...held)
-      if (failed) return [...left, ...all.slice(from + MOST_AT_ONCE)]
+      if (failed) return [...left, ...all.slice(from + MAX_BATCH)]
     }
     return left
   }
 
-  function rest(batch: readonly Note[], ms: number): void {
-    if (batch.length === 0 || isOver) return
+  function rest(batch: readonly Entry[], ms: number): void {
+    if (batch.length === 0 || isClosed) return
     const mine: Rest = {
-      notes: batch,
-      callOff: clock.after(ms, () => {
+      entries: batch,
+      cancel: clock.after(ms, () => {
         resting.delete(mine)
-        for (const note of batch) {
-          if (note.isNew) due.push(note)
-          else notes.delete(note.id)
+        for (const entry of batch) {
+          if (entry.isNew) due.push(entry)
+          else entries.delete(entry.id)
         }
         if (due.length > 0) writeIn(GATHER_MS)
       }),
@@ -159,7 +161,7 @@ export function createUsageBuffer(
   }
 }
 
-function unwritten(batch: Note[]): Note[] {
-  for (const note of batch) note.isNew = true
+function unwritten(batch: Entry[]): Entry[] {
+  for (const entry of batch) entry.isNew = true
   return batch
 }

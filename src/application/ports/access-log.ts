@@ -1,21 +1,22 @@
-/** Tells operators of answers: of those that refuse, or of all. Called for each, it neither throws nor waits. */
+/** Logs responses: only the refusals, or all of them. Called for every response, so it neither throws nor waits. */
 export interface AccessLog {
-  /** Whether it asks for the successes, too. */
+  /** Whether it wants the successful responses too. False: `responded` is called for refusals only. */
   readonly everyResponse: boolean
-  responded(answer: RespondedRequest, status: number): void
+  /** Logs one response. `status` is its HTTP status code. */
+  responded(request: RespondedRequest, status: number): void
 }
 
-/** What may be told of an answer. */
+/** What may be logged of a request and its response. */
 export interface RespondedRequest {
   readonly requestId: string
-  /** Of W3C Trace Context; null where the request is part of no trace. */
+  /** The trace id (W3C Trace Context); null when the request belongs to no trace. */
   readonly traceId: string | null
-  /** Null where no request could be read. */
+  /** Null when the request could not be parsed. */
   readonly method: string | null
-  /** The route's template, never the path that was sent; null where none was matched. */
+  /** The route's template, never the path of the request; null when no route matched. */
   readonly route: string | null
-  /** When the request began, by the monotonic clock; null where no request could be read. */
+  /** When the request began, in milliseconds of the monotonic clock; null when the request could not be parsed. */
   readonly beganMs: number | null
-  /** Whether it refuses a text that cannot be a token. */
+  /** Whether the response refuses a text that cannot be a token. */
   readonly malformedToken: boolean
 }

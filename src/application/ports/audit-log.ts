@@ -1,32 +1,36 @@
 import type { AuditEventName, AuditReason, RecordedField } from '../audit-events.ts'
 
-/** What happened to accounts and tokens, for those who look into it later. */
+/** Records what happened to accounts and tokens, for a later investigation. */
 export interface AuditLog {
   /**
-   * Keeps the event before it returns: an answer that tells of it may be sent then, whatever ends the process. Throws
-   * `Unavailable` where it cannot: no answer may tell of it.
+   * Writes the event before it returns, so that the response can follow even if the process then stops. Throws
+   * `Unavailable` when it cannot write: the caller then must not report success. Synchronous, without a timeout.
    */
   record<Name extends AuditEventName>(event: Name, fields: AuditFields<Name>): void
 }
 
-/** What an event tells; what is not known, or not so, is left out. Commands have no request and no address. */
+/**
+ * The fields of an event. A field is left out when it is unknown or does not apply. Events of commands have neither
+ * `request_id` nor `address`.
+ */
 export type AuditFields<Name extends AuditEventName> = {
   readonly request_id?: string
   readonly address?: string
-} & { readonly [Field in RecordedField<Name>]?: Telling[Field] } & ([AuditReason<Name>] extends [never]
+} & { readonly [Field in RecordedField<Name>]?: FieldTypes[Field] } & ([AuditReason<Name>] extends [never]
     ? unknown
     : { readonly reason: AuditReason<Name> })
 
-/** What events may tell: ids, names and numbers, never a secret, and no e-mail. */
-interface Telling {
-  /** The name of the service token that asked. */
+/** What events may contain: ids, names and numbers, never a secret or an e-mail. */
+interface FieldTypes {
+  /** The name of the service token that made the request. */
   readonly service: string
-  /** Null where the account is of no customer. */
+  /** Null when no customer has the account. */
   readonly customer_id: string | null
   readonly token_id: string
   readonly token_name: string
   readonly abilities: readonly string[]
+  /** The number of customers or tokens that the event concerns. */
   readonly count: number
-  /** Their names. */
+  /** The names of the service tokens. */
   readonly service_tokens: readonly string[]
 }

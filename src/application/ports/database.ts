@@ -9,74 +9,88 @@ import type { Log } from './log.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import type { LoginTokens } from './login-tokens.ts'
 
-/** A kind of database: what a service and its commands need of it. Its own settings are its maker's to read. */
+/**
+ * A kind of database: what the service and its commands need of it. An adapter reads its own settings itself. Its
+ * methods take no timeout. They reject with an error whose `forOperators` is true, such as `DatabaseUnusable`, when the
+ * database cannot be used or reached: its `message` is one line for the operator.
+ */
 export interface Database {
-  /** Opens the database with the schema that it needs, which it makes itself unless `migrate` is `off`. */
-  open(role: Role, surroundings: DatabaseContext): Promise<OpenDatabase>
-  /** Applies the pending migrations; answers their names. */
-  migrate(surroundings: DatabaseContext): Promise<readonly string[]>
-  /** The names of the migrations that the database lacks; changes nothing. */
-  pendingMigrations(surroundings: DatabaseContext): Promise<readonly string[]>
-  /** What `doctor` tells of the database; changes nothing in it. Left out where there is nothing to tell. */
-  examine?(surroundings: DatabaseContext): Promise<readonly CheckResult[]>
+  /** Opens the database. Creates or updates the schema first, unless `configuration.migrate` is `off`. */
+  open(role: Role, context: DatabaseContext): Promise<OpenDatabase>
+  /** Applies the pending migrations. Returns their names in order, or an empty array when none is pending. */
+  migrate(context: DatabaseContext): Promise<readonly string[]>
+  /** Returns the names of the pending migrations in order. Changes nothing. */
+  pendingMigrations(context: DatabaseContext): Promise<readonly string[]>
+  /** Returns the results of the database checks of `doctor`. Changes nothing. Left out when there are no checks. */
+  examine?(context: DatabaseContext): Promise<readonly CheckResult[]>
 }
 
-/** Who opens: a process that serves, one that serves through workers and has the database for them, or a command. */
+/**
+ * The process that opens the database: `service` serves requests, `primary` opens it for the workers that serve, and
+ * `command` is any other command.
+ */
 export type Role = 'service' | 'primary' | 'command'
 
-/** What a database is opened with. */
+/** The context in which a database is opened. */
 export interface DatabaseContext {
   readonly configuration: Configuration
   readonly log: Log
   readonly clock: Clock
-  /** To be told how long a notification takes to come back to whoever sent it, in milliseconds, again and again. */
+  /** Called repeatedly with the time that a notification of this process took to return to it, in milliseconds. */
   readonly onInvalidationLag?: ((lagMs: number) => void) | undefined
 }
 
-/** An open database. Its stores neither cache nor announce: the service puts that around them. */
+/** An open database. Its stores neither cache nor publish invalidations: the service adds both. */
 export interface OpenDatabase {
   readonly customers: Customers
   readonly loginTokens: LoginTokens
-  /** Left out where each process counts failed logins for itself, in memory. */
+  /** Left out when each process counts failed logins in its own memory. */
   readonly throttle?: LoginThrottle
   /**
-   * Those that reach every process of the database. Left out where there are none: a service then invalidates what it
-   * keeps itself and keeps nothing for longer than a second, and a command answers when whatever a service has kept is
-   * too old.
+   * Invalidations that reach every process of the database. Left out when there are none: a service then invalidates
+   * only its own cache and caches for one second at most, and a command resolves once every entry that a service may
+   * have cached has expired.
    */
   readonly invalidations?: Invalidations
-  /** What grows old in it beside ended tokens, which the service prunes by itself. */
+  /** What the service prunes besides ended tokens. Left out when there is nothing. */
   readonly prunables?: readonly Prunable[]
-  /** What each of several workers has in its environment to open this same database; left out where only one process may. */
+  /** Environment variables with which each worker opens the same database. Left out when only one process may open it. */
   readonly workerEnv?: Readonly<Record<string, string>>
-  /** The folder of a database that lives and ends with the service; the operator is told. */
+  /**
+   * The data folder of a database that starts and stops with the service; it is logged for the operator. Null or left
+   * out for a database that runs by itself.
+   */
   readonly dataDir?: string | null
-  /** Rejects when the database is lost for good, with an error for the operator: the service then ends. */
+  /** Rejects when the database is lost for good, with an error for the operator: the service then stops. */
   readonly lost?: Promise<never>
-  /** Whether this opening made the schema: nobody has used the database before. */
+  /** Whether this call of `open` created the schema, so that the database is new. */
   readonly fresh?: boolean
-  /** The connections of its pool, for the metrics. */
+  /** Returns the connection counts of its pool, for the metrics. Left out when it has no pool. */
   readonly connections?: () => {
     readonly used: number
     readonly idle: number
     readonly max: number
-    /** Requests that wait for one. */
+    /** Requests that wait for a connection. */
     readonly pending: number
   }
-  /** Counts the tokens that are neither revoked nor expired, for the metrics; asked for now and then. */
+  /**
+   * Returns the number of tokens that are neither revoked nor expired, for the metrics; rejects when it cannot count
+   * them. It has its own timeout. Left out when it cannot count them.
+   */
   readonly countActiveTokens?: () => Promise<number>
-  /** Sentences that the operator should read at the start. */
+  /** Warnings that are logged at the start, one sentence each. */
   readonly notes?: readonly string[]
-  /** True when requests can be served from it now, found out within `waitMs`; never throws. */
+  /** Returns whether the database can serve requests now; false when it does not respond within `timeoutMs`. Never throws. */
   ready(timeoutMs: number): Promise<boolean>
-  /** The same in two parts, for those who want to know why; left out where they cannot be told apart. */
+  /** Returns why the database is or is not ready, within `timeoutMs`. Never throws. Left out when it cannot tell why. */
   readonly checkStatus?: (timeoutMs: number) => Promise<DatabaseStatus>
+  /** Closes every connection; resolves when they are closed. It is called once, and no store is used afterwards. */
   close(): Promise<void>
 }
 
-/** The database and the settings do not go together: `message` is one line for the operator. */
+/** The settings do not fit the database. `message` is one line for the operator. */
 export class DatabaseUnusable extends Error {
   override readonly name = 'BackendRefused'
-  /** The message is written for operators and is shown as it is. */
+  /** The message is written for operators and is shown unchanged. */
   readonly forOperators = true
 }

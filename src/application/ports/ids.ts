@@ -1,5 +1,5 @@
 /** Creates identifiers. */
 export interface Ids {
-  /** Returns a new UUID. */
+  /** Returns a new UUID, different in every call. Neither throws nor waits. */
   next(): string
 }

@@ -1,19 +1,27 @@
 import type { Digest } from '../../domain/login-token.ts'
 
-/** What stopped being true, so that whatever was kept of it must go. */
+/** What changed, so that cached validations of it must be dropped: one token, all tokens of a customer, or all tokens. */
 export type Invalidation =
   | { readonly kind: 'digest'; readonly digest: Digest }
   | { readonly kind: 'customer'; readonly customerId: string }
   | { readonly kind: 'everything' }
 
+/** Publishes invalidations to every instance, and delivers those of every instance to this one. */
 export interface Invalidations {
-  /** Calls `obey` for every invalidation, its own process's included, in the order of the changes. */
+  /**
+   * Calls `apply` synchronously for every later invalidation, including those of this process, in the order of the
+   * changes. `apply` must not throw.
+   */
   subscribe(apply: (invalidation: Invalidation) => void): void
   /**
-   * Whether what was kept may be used now: every change that was acknowledged, and any other that is older than a
-   * second, has been obeyed here. Asked again for each use.
+   * Whether cached validations may be used now: this instance has applied every acknowledged change, and any other
+   * change that is older than one second. Called before each use of the cache; neither throws nor waits.
    */
   isCurrent(): boolean
-  /** Tells of a change that is committed, or may be: obeyed here before it returns; resolves when every instance obeys. */
+  /**
+   * Publishes a change that is committed or may be. This process applies it before the call returns; the promise
+   * resolves when every instance has applied it. There is no timeout argument: the adapter bounds the wait, by one
+   * second with PostgreSQL. A rejection means that the change may be committed but is not acknowledged.
+   */
   publish(invalidation: Invalidation): Promise<void>
 }

@@ -1,33 +1,42 @@
 import type { ExceededLimit } from '../../domain/login-limit.ts'
 
-/** Whose password is being guessed, or given, and from where. */
+/** A login attempt: the account, and where the request comes from. */
 export interface LoginAttempt {
-  /** The folded e-mail, of a customer or of nobody: both count alike. */
+  /** The folded e-mail. It counts the same whether or not a customer has it. */
   readonly account: string
+  /** The network address of the client. */
   readonly address: string
 }
 
 /**
- * Counts failed logins: by account and address together, by address, and by account alone. An attempt takes a place
- * before its password is looked at, so that guesses in parallel are counted like guesses one after the other.
+ * Counts failed logins by account and address together, by address, and by account alone. An attempt acquires a slot
+ * before its password is verified, so that parallel guesses count like sequential ones. Both methods reject with
+ * `Unavailable` when the store does not respond within `timeoutMs` milliseconds or cannot be reached; whether the slot
+ * was acquired or released is then unknown.
  */
 export interface LoginThrottle {
+  /** Acquires a slot for the attempt, or returns why there is none. Does not wait for a slot. */
   take(attempt: LoginAttempt, timeoutMs: number): Promise<LoginAdmission>
-  /** Gives the place back, with what became of the attempt; a place that nobody gives back is given up after 15 seconds. */
+  /** Releases the slot and records the outcome of its attempt. A slot that is not released expires after 15 seconds. */
   settle(place: LoginSlot, outcome: LoginOutcome, timeoutMs: number): Promise<void>
 }
 
+/** The result of `take`. */
 export type LoginAdmission =
+  /** The attempt has a slot, which `settle` releases. */
   | { readonly kind: 'taken'; readonly place: LoginSlot }
-  /** Attempts that are not decided yet hold the places that are left: to be tried again in `forMs`. */
+  /** Undecided attempts hold the remaining slots. The caller tries again after `forMs` milliseconds. */
   | { readonly kind: 'wait'; readonly forMs: number }
-  /** Failures have used up the places, or the account is being guessed and takes one attempt at a time, with pauses. */
+  /** Failures have used up the slots, or the account is under attack and takes one attempt at a time, with pauses. */
   | { readonly kind: 'refused'; readonly limit: ExceededLimit }
 
-/** A place that was taken: the attempt, and when, by the throttle's own clock. */
+/** A slot that was acquired: its attempt, and the time of `take` in milliseconds of the throttle's own clock. */
 export interface LoginSlot extends LoginAttempt {
   readonly takenAtMs: number
 }
 
-/** A failure stays counted, a success ends the account's failures in a row, and what was never decided leaves no trace. */
+/**
+ * The outcome of an attempt. A failure is counted. A success resets the account's failures in a row. An undecided
+ * attempt is not counted.
+ */
 export type LoginOutcome = 'failed' | 'succeeded' | 'undecided'

@@ -2,80 +2,92 @@ import type { Digest, LoginToken, OwnedToken } from '../../domain/login-token.ts
 import type { Cancellation } from '../../lib/cancellation.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 
+/**
+ * The store of tokens. Ids are UUIDs. Every method rejects with `Unavailable` when the store does not respond within
+ * `timeoutMs` milliseconds or cannot be reached; the outcome of a change is then unknown. Another error is a bug, such as
+ * an id or a digest that another token has.
+ */
 export interface LoginTokens {
-  /** The token with this digest and its owner, whatever its state, or null. */
+  /** Returns the token with this digest and its owner, whatever its state, or null. A cache hit returns no promise. */
   findByDigest(digest: Digest, timeoutMs: number): MaybePromise<OwnedToken | null>
-  /** The tokens of one customer, newest first. */
+  /** Returns the customer's tokens in any state, newest first; an empty array for an unknown id. */
   listByCustomer(customerId: string, timeoutMs: number): Promise<readonly LoginToken[]>
-  /** One page of all tokens, in the order of their owners' folded e-mails, of each owner newest first. */
+  /**
+   * Returns at most `limit` tokens in any state, ordered by their owners' folded e-mails, then newest first. `after` is
+   * the `end` of the page before; null starts at the first token.
+   */
   list(
     page: { readonly after: PageEnd | null; readonly limit: number },
     timeoutMs: number,
   ): Promise<TokenPage>
   /**
-   * Stores a login token and revokes the customer's earlier one, both or neither; of any number of parallel calls
-   * for one customer all succeed and one token stays active. Answers how many it revoked; null, and changes nothing,
-   * when the customer is gone or disabled or no longer has the `verifiedHash`.
+   * Stores a login token and revokes the customer's earlier one in one transaction. Parallel calls for one customer all
+   * succeed and leave one token active. Returns the number of tokens that it revoked. Returns null, and changes nothing,
+   * when the customer was deleted, is disabled or no longer has the `verifiedHash`.
    */
   replace(login: NewLogin, timeoutMs: number): Promise<number | null>
-  /** Stores a token beside the customer's others; false when the customer is gone or disabled. */
+  /** Stores a token and revokes none. Returns false, and changes nothing, when the customer is deleted or disabled. */
   add(token: LoginToken, digest: Digest, timeoutMs: number): Promise<boolean>
-  /** Revokes one token; false when it was not active any more. */
+  /** Revokes one token at `atMs`. Returns false, and changes nothing, when the token is not active. */
   revoke(
     token: { readonly id: string; readonly digest: Digest },
     atMs: number,
     timeoutMs: number,
   ): Promise<boolean>
-  /** Revokes those of a customer's tokens that are chosen; answers how many. */
+  /** Revokes the chosen tokens of a customer at `atMs`; returns the number that it revoked. */
   revokeByCustomer(customerId: string, chosen: TokenChoice, atMs: number, timeoutMs: number): Promise<number>
   /**
-   * Revokes every customer's tokens that were created before a moment; returns their number. It proceeds in steps: what
-   * the steps before a failure or a cancellation revoked stays revoked.
+   * Revokes every customer's tokens that were created before `beforeMs`; returns the number that it revoked. It proceeds
+   * in steps: what the steps before a failure or a cancellation revoked stays revoked.
    */
   revokeIssuedBefore(beforeMs: number, atMs: number, steps: StepOptions): Promise<number>
   /**
-   * Writes when tokens were last used, and never an earlier time over a later one. It waits for nobody who holds a
-   * token's row: answers the ids whose rows were held, to be written another time.
+   * Writes when tokens were last used. A later stored time stays. It does not wait for locked rows: it returns the ids
+   * of the tokens whose rows were locked, which the caller writes again later. Ignores unknown ids.
    */
   touch(uses: readonly TokenUse[], timeoutMs: number): Promise<readonly string[]>
   /**
-   * Removes at most `limit` tokens that were revoked or expired before a moment, and that nobody holds; answers how
-   * many, or null, having removed none, while another one prunes.
+   * Deletes at most `limit` tokens that were revoked or expired before `endedBeforeMs`, and skips locked rows. Returns
+   * the number that it deleted, or null, having deleted none, while another process prunes.
    */
   prune(endedBeforeMs: number, limit: number, timeoutMs: number): Promise<number | null>
 }
 
-/** How a change of many rows proceeds in steps, each of them committed by itself. */
+/** How a change of many rows proceeds in steps, each of which commits by itself. */
 export interface StepOptions {
-  /** The deadline of each step, in milliseconds. */
+  /** The timeout of each step, in milliseconds. */
   readonly timeoutMs: number
-  /** Receives the number of rows that a step changed, once it has committed. */
+  /** Called with the number of rows that a step changed, once the step has committed. */
   readonly onStep?: (changed: number) => void
-  /** Once it aborts, no further step begins, and the call rejects with its reason. */
+  /** Once it aborts, no further step begins, and the call rejects with its reason. Null or left out: no cancellation. */
   readonly signal?: Cancellation | null
 }
 
-/** Where a page ended, as the store that made the page understands it. */
+/** A cursor: where a page ended. Only the store that returned it can interpret it. */
 export type PageEnd = string
 
+/** One page of tokens. */
 export interface TokenPage {
   readonly tokens: readonly { readonly token: LoginToken; readonly ownerEmail: string }[]
-  /** Null when nothing follows. */
+  /** The cursor of the next page; null when no token follows. */
   readonly end: PageEnd | null
 }
 
-/** Which tokens of a customer: those of this name, the one with this id (a UUID), all where neither is given. */
+/** Chooses tokens of a customer; all of them when both properties are left out. */
 export interface TokenChoice {
+  /** The tokens with this name. */
   readonly name?: string
+  /** The token with this id, a UUID. */
   readonly id?: string
 }
 
-/** A token and when it was used. */
+/** A token and when it was used, in milliseconds since the Unix epoch. */
 export interface TokenUse {
   readonly id: string
   readonly atMs: number
 }
 
+/** A login token to store after a password was verified. */
 export interface NewLogin {
   readonly token: LoginToken
   readonly digest: Digest

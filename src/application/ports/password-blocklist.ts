@@ -1,7 +1,10 @@
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 
-/** Passwords that everybody guesses first. */
+/** A list of common passwords, which attackers try first. */
 export interface PasswordBlocklist {
-  /** Whether the password is one of them, in any case of its letters. */
+  /**
+   * Whether the password is on the list, in any letter case. Rejects with the adapter's own error when the list cannot be
+   * loaded. It has no timeout.
+   */
   has(password: string): MaybePromise<boolean>
 }

@@ -1,26 +1,27 @@
 import type { Cancellation } from '../../lib/cancellation.ts'
 
+/** Hashes and verifies passwords on a limited number of threads. No method takes a timeout. */
 export interface PasswordHasher {
-  /** A whole hash of the password, at the configured cost; waits its turn however long that takes. */
+  /** Returns a whole hash of the password at the configured cost. Waits for a thread without a limit. */
   hash(password: string): Promise<string>
   /** Whether a whole hash has another cost or another prefix than a new one would have. */
   isDated(passwordHash: string): boolean
   /**
-   * A place in the queue of those whose passwords are looked at. Throws `Unavailable` at once when those before it
-   * need longer than anybody should wait. What has not begun when the signal aborts is not done: it rejects with the
-   * signal's reason.
+   * Acquires a slot in the queue for a thread. Throws `Unavailable` synchronously when the queue is too long. Work that
+   * has not begun when the signal aborts is not done: it rejects with the signal's reason.
    */
   queue(signal: Cancellation): HashingSlot
 }
 
-/** A place in the queue; kept until it is left, so that work which follows is not refused half-way. */
+/** A slot in the queue. It stays acquired until `leave`, so that the work of one login is not refused half-way. */
 export interface HashingSlot {
   /**
-   * Whether the hash is of this password. A null or damaged hash answers false, and every answer takes as long as
-   * the configured cost does, so that time does not tell which accounts exist.
+   * Whether the hash is of this password. Resolves to false for a null or damaged hash. Every call takes as long as the
+   * configured cost, so that the time does not reveal which accounts exist.
    */
   verify(password: string, passwordHash: string | null): Promise<boolean>
-  /** A whole hash of the password, at the configured cost. */
+  /** Returns a whole hash of the password at the configured cost. */
   hash(password: string): Promise<string>
+  /** Releases the slot. Further calls do nothing. */
   leave(): void
 }

@@ -11,9 +11,9 @@ import type { ServiceSecrets, TokenSecrets } from './secrets.ts'
 import type { TokenUsage } from './token-usage.ts'
 
 /**
- * Every port of the house: the whole list of what a team may swap. A call of a store that cannot be answered within
- * `waitMs` milliseconds, or whose store is out of reach, throws `Unavailable`; when that happens to a change, its
- * outcome is unknown. Times are milliseconds since the Unix epoch and come back as they went in.
+ * Every port: the whole list of what a team can replace. A store method rejects with `Unavailable` when the store does not
+ * respond within `timeoutMs` milliseconds or cannot be reached; the outcome of a change is then unknown. Times are
+ * milliseconds since the Unix epoch, and a store returns them unchanged. Absence is null.
  */
 export interface Ports {
   readonly customers: Customers

@@ -1,19 +1,24 @@
 import type { Digest } from '../../domain/login-token.ts'
 
-/** A token's text and its digest; the text is handed out once and never stored. */
+/** The text of a new token and its digest. The text is shown once and never stored. */
 export interface IssuedSecret {
   readonly secret: string
   readonly digest: Digest
 }
 
+/** Creates and parses the secrets of tokens. No method throws or waits. */
 export interface TokenSecrets {
-  /** A new secret from a cryptographic source. */
+  /** Returns a new secret from a cryptographic random source. */
   issue(): IssuedSecret
-  /** The digest of a presented text, or null when it cannot be a token: no look-up is needed then. */
+  /** Returns the digest of a presented text, or null when the text cannot be a token, so that no lookup is needed. */
   digestOf(presented: string): Digest | null
 }
 
+/** The configured service tokens. */
 export interface ServiceSecrets {
-  /** The name of the configured service token that was presented, or null; takes the same time for any text. */
+  /**
+   * Returns the name of the service token with this secret, or null. Takes the same time for any text. Neither throws nor
+   * waits.
+   */
   nameOf(presented: string): string | null
 }

@@ -1,5 +1,5 @@
-/** Remembers when tokens were last used. */
+/** Records when tokens were last used. */
 export interface TokenUsage {
-  /** Notes a use; called for each request, it neither throws nor waits. */
+  /** Records that the token was used now. Called for each request, so it neither throws nor waits. */
   used(tokenId: string): void
 }

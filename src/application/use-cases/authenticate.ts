@@ -14,8 +14,9 @@ export interface Caller extends OwnedToken {
 }
 
 /**
- * Answers whose token was presented, or throws `InvalidToken`; the api middleware's first half. At once, from a cache. `TooManyUnknownTokens`
- * without a lookup when too many tokens of the address were rejected.
+ * Returns the token that was presented and its owner; synchronously when the token is cached. The first half of the api
+ * middleware. Throws `InvalidToken`, or `TooManyUnknownTokens` without a lookup when too many tokens of the address were
+ * rejected.
  */
 export type Authenticate = (
   presented: string,
@@ -23,12 +24,12 @@ export type Authenticate = (
   requester: Requester,
 ) => MaybePromise<Caller>
 
-/** Makes the check: the text's form and checksum first, then the store (a cache stands in front of it). */
+/** Checks the form and checksum of the text first, then looks the token up in the store, which may have a cache. */
 export function createAuthenticate(
   { secrets, loginTokens, clock, usage, audit }: Ports,
   unknownTokens: UnknownTokenLimit,
 ): Authenticate {
-  // One for all: they say nothing of their occasion, and a stack for each would cost more than the check.
+  // One instance each: the errors carry no details, and a stack for each would cost more than the check.
   const refusal = new InvalidToken()
   const malformed = new MalformedToken()
 
@@ -37,14 +38,14 @@ export function createAuthenticate(
     if (digest === null) throw malformed
     const reserved = unknownTokens.reserve(digest, requester)
     const found = deadline.run((timeoutMs) => loginTokens.findByDigest(digest, timeoutMs))
-    // What is there at once comes from a cache, which was filled by a lookup.
+    // A result without a promise comes from the cache, which a lookup filled.
     const wasLookedUp = isPromise(found)
-    return andThen(releasedIfFailed(found, reserved), (owned) => {
-      // Compared on every use, not only when it was read: a kept entry must not outlive the token.
+    return andThen(releaseOnFailure(found, reserved), (owned) => {
+      // Checked on every use, not only on the lookup: a cached entry must not outlive the token.
       if (owned === null || !authenticates(owned, clock.nowMs())) {
         unknownTokens.charge(digest, requester, reserved)
-        const reason = denialOf(owned, clock.nowMs())
-        audit.record('token.denied', { ...requesterFields(requester), ...idsOf(owned), reason })
+        const reason = denialReason(owned, clock.nowMs())
+        audit.record('token.denied', { ...requesterFields(requester), ...auditIds(owned), reason })
         throw refusal
       }
       if (reserved !== null) unknownTokens.release(reserved)
@@ -54,7 +55,7 @@ export function createAuthenticate(
     })
   }
 
-  function releasedIfFailed<T>(found: MaybePromise<T>, reserved: Bucket | null): MaybePromise<T> {
+  function releaseOnFailure<T>(found: MaybePromise<T>, reserved: Bucket | null): MaybePromise<T> {
     if (reserved === null || !isPromise(found)) return found
     return Promise.resolve(found).catch((error: unknown) => {
       unknownTokens.release(reserved)
@@ -63,7 +64,7 @@ export function createAuthenticate(
   }
 }
 
-/** Throws `InsufficientScope` unless the caller's token covers every ability required; the middleware's second half. */
+/** Throws `InsufficientScope` unless the caller's token covers every required ability. The second half of the middleware. */
 export type Authorize = (caller: OwnedToken, required: readonly string[], requester: Requester) => void
 
 export function createAuthorize({ audit }: Ports): Authorize {
@@ -71,19 +72,19 @@ export function createAuthorize({ audit }: Ports): Authorize {
     if (coversAll(caller.token.abilities, required)) return
     audit.record('token.denied', {
       ...requesterFields(requester),
-      ...idsOf(caller),
+      ...auditIds(caller),
       reason: 'insufficient_scope',
     })
     throw new InsufficientScope(required)
   }
 }
 
-function denialOf(owned: OwnedToken | null, nowMs: number): AuditReason<'token.denied'> {
+function denialReason(owned: OwnedToken | null, nowMs: number): AuditReason<'token.denied'> {
   if (owned === null) return 'unknown'
   if (owned.customer.disabledAtMs !== null) return 'disabled'
   return tokenState(owned.token, nowMs) === 'revoked' ? 'revoked' : 'expired'
 }
 
-function idsOf(owned: OwnedToken | null) {
+function auditIds(owned: OwnedToken | null) {
   return owned === null ? {} : { customer_id: owned.customer.id, token_id: owned.token.id }
 }

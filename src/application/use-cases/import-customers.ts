@@ -4,56 +4,58 @@ import type { Deadline } from '../deadline.ts'
 import type { CustomerCredentials } from '../ports/customers.ts'
 import type { Ports } from '../ports/ports.ts'
 
-/** A customer as a file from elsewhere tells of one, in the line where the row begins. */
+/** A customer as read from an import file. */
 export interface ReadRow {
+  /** The number of the line where the row begins, from 1. */
   readonly line: number
   readonly email: string
   readonly passwordHash: string
-  /** Null, or nothing but white space, where there is none. */
+  /** Null, or only white space, when the customer has no name. */
   readonly name: string | null
 }
 
-/** A row of which no customer can be made; `problem` is a sentence that repeats nothing of it. */
+/** An invalid row; `problem` is a sentence that repeats no value of the row. */
 export interface RefusedRow {
   readonly line: number
   readonly problem: string
 }
 
-/** What an import did next: it refused a row, or settled a batch of good ones, in which those that were there stay as they are. */
+/** A step of an import: it refused a row, or stored a batch of valid rows. Customers who exist stay unchanged. */
 export type ImportStep =
   | { readonly kind: 'refused'; readonly row: RefusedRow }
   | { readonly kind: 'settled'; readonly added: number; readonly alreadyThere: number }
 
 /**
- * Stores the customers of the rows, and tells each step. A batch is stored as a whole before its step is told, so
- * whoever stops listening leaves nothing half done. A dry run only looks who is there.
+ * Stores the customers of the rows and yields each step. A batch is stored completely before its step is yielded, so a
+ * caller who stops early leaves no batch half stored. A dry run only checks which customers exist. Throws `Unavailable`
+ * when a batch cannot be stored in time; the outcome of that batch is then unknown.
  */
 export type ImportCustomers = (
   rows: AsyncIterable<ReadRow | RefusedRow>,
   options: { readonly isDryRun: boolean; readonly deadline: () => Deadline },
 ) => AsyncGenerator<ImportStep, void, void>
 
-const BATCH = 500
-/** Of a dry run, at once. */
-const LOOKED_UP = 50
+const BATCH_SIZE = 500
+/** Concurrent lookups of a dry run. */
+const MAX_LOOKUPS = 50
 
 export function createImportCustomers({ customers, audit, clock, ids }: Ports): ImportCustomers {
   return async function* importCustomers(rows, { isDryRun, deadline }) {
-    const lineOf = new Map<string, number>()
+    const lines = new Map<string, number>()
     let batch: CustomerCredentials[] = []
     for await (const row of rows) {
-      const checked = 'problem' in row ? row : checkedRow(row, lineOf)
+      const checked = 'problem' in row ? row : checkRow(row, lines)
       if ('problem' in checked) yield { kind: 'refused', row: checked }
       else batch.push(checked)
-      if (batch.length < BATCH) continue
-      yield await settled(batch)
+      if (batch.length < BATCH_SIZE) continue
+      yield await settle(batch)
       batch = []
     }
-    if (batch.length > 0) yield await settled(batch)
+    if (batch.length > 0) yield await settle(batch)
 
-    async function settled(credentials: readonly CustomerCredentials[]): Promise<ImportStep> {
+    async function settle(credentials: readonly CustomerCredentials[]): Promise<ImportStep> {
       const isNew = isDryRun
-        ? await notThere(credentials, deadline)
+        ? await findNew(credentials, deadline)
         : await deadline().run((timeoutMs) => customers.addMany(credentials, timeoutMs))
       const added = isNew.filter(Boolean).length
       if (added > 0 && !isDryRun) audit.record('customer.added', { count: added })
@@ -61,26 +63,26 @@ export function createImportCustomers({ customers, audit, clock, ids }: Ports): 
     }
   }
 
-  /** Looked up one by one, and as many at once as a distant database can be waited for. */
-  async function notThere(
+  /** Returns for each whether no customer has the e-mail. Limited concurrency lets a distant database respond in time. */
+  async function findNew(
     credentials: readonly CustomerCredentials[],
     deadline: () => Deadline,
   ): Promise<readonly boolean[]> {
     const found: boolean[] = []
-    for (let at = 0; at < credentials.length; at += LOOKED_UP) {
-      const waiting = deadline()
+    for (let at = 0; at < credentials.length; at += MAX_LOOKUPS) {
+      const batchDeadline = deadline()
       const some = credentials
-        .slice(at, at + LOOKED_UP)
+        .slice(at, at + MAX_LOOKUPS)
         .map(({ customer: { email } }) =>
-          waiting.run(async (timeoutMs) => (await customers.findByEmail(email, timeoutMs)) === null),
+          batchDeadline.run(async (timeoutMs) => (await customers.findByEmail(email, timeoutMs)) === null),
         )
       found.push(...(await Promise.all(some)))
     }
     return found
   }
 
-  function checkedRow(row: ReadRow, lineOf: Map<string, number>): CustomerCredentials | RefusedRow {
-    const problem = problemOf(row) ?? repetitionIn(lineOf, row)
+  function checkRow(row: ReadRow, lines: Map<string, number>): CustomerCredentials | RefusedRow {
+    const problem = rowProblem(row) ?? duplicateProblem(lines, row)
     return problem === null ? toCredentials(row) : { line: row.line, problem }
   }
 
@@ -96,21 +98,21 @@ export function createImportCustomers({ customers, audit, clock, ids }: Ports): 
   }
 }
 
-function problemOf({ email, name, passwordHash }: ReadRow): string | null {
+function rowProblem({ email, name, passwordHash }: ReadRow): string | null {
   return (
     inField('email', emailProblem(trimmedEmail(email))) ??
-    // Columns of a fixed width are padded, and no white space can be part of a hash.
+    // Columns of a fixed width are padded, and a hash contains no white space.
     inField('password_hash', passwordHashProblem(passwordHash.trim())) ??
     inField('name', nameProblem(name?.trim() ?? ''))
   )
 }
 
-/** Remembers the row's e-mail, or tells where it stood before. */
-function repetitionIn(lineOf: Map<string, number>, { line, email }: ReadRow): string | null {
+/** Stores the row's e-mail; returns a problem when an earlier row has the same e-mail. */
+function duplicateProblem(lines: Map<string, number>, { line, email }: ReadRow): string | null {
   const folded = foldedEmail(email)
-  const earlier = lineOf.get(folded)
-  if (earlier === undefined) lineOf.set(folded, line)
-  return earlier === undefined ? null : `email: Is the one of line ${earlier}.`
+  const earlier = lines.get(folded)
+  if (earlier === undefined) lines.set(folded, line)
+  return earlier === undefined ? null : `email: Is the same as in line ${earlier}.`
 }
 
 function inField(field: string, problem: string | null): string | null {

@@ -18,16 +18,16 @@ import type { Ports } from '../ports/ports.ts'
 import { type Requester, requesterFields } from '../requester.ts'
 import { withLoginThrottle } from './throttled-login.ts'
 
-/** What a login sets free: the secret is shown this once. */
+/** The result of a login. The secret is shown only once. */
 export interface LoggedIn {
   readonly secret: string
   readonly token: LoginToken
 }
 
 /**
- * Exchanges e-mail and password for a new login token and revokes the earlier one, or throws `InvalidCredentials`;
- * `TooManyRequests` after too many failures, `Unavailable` when too many passwords are being looked at. The empty
- * password is never accepted, whatever hash is stored.
+ * Exchanges e-mail and password for a new login token and revokes the earlier one. Throws `InvalidCredentials` when they
+ * do not match, `TooManyRequests` after too many failures, and `Unavailable` when the queue for password hashing is full
+ * or a store does not respond in time. The empty password is never accepted, whatever hash is stored.
  */
 export type Login = (
   credentials: { readonly email: string; readonly password: string },
@@ -35,21 +35,21 @@ export type Login = (
   requester: Requester,
 ) => Promise<LoggedIn>
 
-/** What a login needs to know beside its ports. */
+/** The settings of a login. */
 export interface LoginSettings {
-  /** Lifetime of a login token in milliseconds; null for ever. */
+  /** Lifetime of a login token in milliseconds; null for tokens that never expire. */
   readonly tokenTtlMs: number | null
-  /** Failures by account and address together; null for no limit. */
+  /** Limit of failed logins by account and address together; null for no limit. */
   readonly loginLimitAccount: LoginLimit | null
 }
 
-const ATTEMPTS = 3
-/** Of its own: the wait for other instances may have used up the patience of the request. */
+const MAX_ATTEMPTS = 3
+/** A separate timeout: the wait for other instances may have used up the request's deadline. */
 const REHASH_TIMEOUT_MS = 1000
 
 export function createLogin(ports: Ports, { tokenTtlMs, loginLimitAccount }: LoginSettings): Login {
   const { customers, loginTokens, passwords, throttle, audit, secrets, clock, ids } = ports
-  // As many as there are places: those behind them wait here, where waiting costs no store and no place in a queue.
+  // As many slots as the throttle has. The others wait here, where they use neither the store nor the hashing queue.
   const semaphore = createKeyedSemaphore(loginLimitAccount?.failures ?? Number.POSITIVE_INFINITY, clock)
 
   return async function login({ email, password }, deadline, requester) {
@@ -59,11 +59,11 @@ export function createLogin(ports: Ports, { tokenTtlMs, loginLimitAccount }: Log
     let failure = null as AuditFields<'login.failed'> | null
     const releaseSlot = await semaphore.acquire(`${address} ${attempt.account}`, signal)
     try {
-      // Before any store is asked: what has no place now is refused as fast as it can be.
+      // Before any store is called: when the hashing queue is full, the login is refused at once.
       passwords.queue(signal).leave()
       return await withLoginThrottle(throttle, attempt, deadline, clock, signal, exchange)
     } catch (error) {
-      // Told once it is counted, so that a guess counts also where it cannot be told.
+      // Recorded after it is counted, so that a guess counts even if the audit log cannot be written.
       if (error instanceof InvalidCredentials && failure !== null) audit.record('login.failed', failure)
       if (error instanceof TooManyRequests)
         audit.record('login.throttled', { ...who, reason: error.limit.name })
@@ -72,7 +72,7 @@ export function createLogin(ports: Ports, { tokenTtlMs, loginLimitAccount }: Log
       releaseSlot()
     }
 
-    // Whoever waits to be admitted hashes nothing, and must not take a place from those who do.
+    // The hashing slot is acquired after admission: logins that wait for the throttle must not occupy the queue.
     async function exchange(): Promise<LoggedIn> {
       const hashing = passwords.queue(signal)
       try {
@@ -84,14 +84,14 @@ export function createLogin(ports: Ports, { tokenTtlMs, loginLimitAccount }: Log
 
     async function verifyAndReplace(hashing: HashingSlot): Promise<LoggedIn> {
       let last: CustomerCredentials | null = null
-      // A password or a state that changed while it was being verified is verified again.
-      for (let attempts = 1; attempts <= ATTEMPTS; attempts++) {
+      // When the hash or the state changed during the verification, it is repeated.
+      for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts++) {
         const found = await deadline.run((timeoutMs) => customers.findByEmail(attempt.account, timeoutMs))
         last = found
         const mayLogIn = found !== null && found.customer.disabledAtMs === null
         const verifiedHash = mayLogIn ? found.passwordHash : null
         const right = await hashing.verify(password, verifiedHash)
-        // Other systems have hashed it for accounts without a password. Verified all the same, for equal time.
+        // Imported hashes may be of the empty password. It is refused after the verification, for equal time.
         if (password === '') break
         if (!right || !mayLogIn || verifiedHash === null) break
 
@@ -112,7 +112,7 @@ export function createLogin(ports: Ports, { tokenTtlMs, loginLimitAccount }: Log
       throw new InvalidCredentials()
     }
 
-    /** Hashes the password as new ones are hashed; the login is done, whatever becomes of this. */
+    /** Replaces a dated hash by a new one. A failure does not matter: the login has succeeded. */
     async function renewHash(hashing: HashingSlot, customerId: string, from: string): Promise<void> {
       try {
         const to = await hashing.hash(password)

@@ -6,8 +6,8 @@ import { type Requester, requesterFields } from '../requester.ts'
 import type { Authenticate, Caller } from './authenticate.ts'
 
 /**
- * Revokes the caller's login token; once it resolves the token is refused. Throws `LoginTokenRequired` for a named
- * token, and `InvalidToken` when somebody else revoked it first.
+ * Revokes the caller's login token. When it resolves, every instance refuses the token. Throws `LoginTokenRequired` for a
+ * named token, and `InvalidToken` when the token was revoked meanwhile or has expired.
  */
 export type Logout = (caller: Caller, deadline: Deadline, requester: Requester) => Promise<void>
 

@@ -5,25 +5,28 @@ import type { Deadline } from '../deadline.ts'
 import { publishInvalidation } from '../login-tokens/invalidating.ts'
 import type { Ports } from '../ports/ports.ts'
 
-/** A password in clear, or a whole hash of one that came from elsewhere. */
+/** A password in clear text, or a whole hash from another system. */
 export type NewPassword = { readonly password: string } | { readonly passwordHash: string }
 
-/** What an operator does with customers; each throws `ValidationFailed` for input that may not be stored. */
+/**
+ * An operator's actions on customers. Each throws `ValidationFailed` for invalid input, and `Unavailable` when the store
+ * does not respond within the deadline.
+ */
 export interface ManageCustomers {
-  /** Stores a new customer, with or without a password; null when the e-mail is taken. */
+  /** Stores a new customer, with or without a password. Returns null when the e-mail is taken. */
   add(
     customer: { readonly email: string; readonly name: string | null; readonly password: NewPassword | null },
     deadline: Deadline,
   ): Promise<Customer | null>
-  /** The customer with this e-mail, or null. */
+  /** Returns the customer with this e-mail, or null. */
   find(email: string, deadline: Deadline): Promise<Customer | null>
-  /** Sets a password; answers how many tokens were revoked by it, or null for an unknown id. */
+  /** Sets a password and revokes the customer's tokens. Returns their number, or null for an unknown id. */
   setPassword(id: string, password: NewPassword, deadline: Deadline): Promise<number | null>
-  /** Ends the customer's tokens and logins; answers how many tokens were revoked, or null for an unknown id. */
+  /** Disables the customer and revokes the customer's tokens. Returns their number, or null for an unknown id. */
   disable(id: string, deadline: Deadline): Promise<number | null>
-  /** Lets the customer log in again; false for an unknown id. */
+  /** Lets the customer log in again. Returns false for an unknown id. */
   enable(id: string, deadline: Deadline): Promise<boolean>
-  /** Removes the customer with all tokens; false for an unknown id. */
+  /** Deletes the customer with all tokens. Returns false for an unknown id. */
   delete(id: string, deadline: Deadline): Promise<boolean>
 }
 
@@ -36,22 +39,25 @@ export function createManageCustomers({
   ids,
   audit,
 }: Ports): ManageCustomers {
-  async function hashOf(password: NewPassword): Promise<string> {
+  async function toHash(password: NewPassword): Promise<string> {
     if ('password' in password) {
       refuse('password', newPasswordProblem(password.password))
-      if (await blocklist.has(password.password))
-        refuse('password', 'Is among the passwords that are guessed first.')
+      if (await blocklist.has(password.password)) refuse('password', 'Too common. Choose another password.')
       return passwords.hash(password.password)
     }
     if (!isWholePasswordHash(password.passwordHash)) refuse('password_hash', 'Must be a whole bcrypt hash.')
     return password.passwordHash
   }
 
-  const ending = <T>(customerId: string, change: Promise<T>): Promise<T> =>
+  const invalidate = <T>(customerId: string, change: Promise<T>): Promise<T> =>
     publishInvalidation(invalidations, { kind: 'customer', customerId }, change)
 
-  /** Records what was done to a customer, and to how many tokens with it; nothing for an unknown one. */
-  function told(id: string, what: 'password_set' | 'disabled', revoked: number | null): number | null {
+  /** Records the change in the audit log, with the number of revoked tokens; records nothing for an unknown id. */
+  function recordChange(
+    id: string,
+    what: 'password_set' | 'disabled',
+    revoked: number | null,
+  ): number | null {
     if (revoked === null) return null
     audit.record(`customer.${what}`, { customer_id: id })
     if (revoked > 0) audit.record('token.revoked', { customer_id: id, reason: what, count: revoked })
@@ -69,7 +75,7 @@ export function createManageCustomers({
         createdAtMs: clock.nowMs(),
         disabledAtMs: null,
       }
-      const passwordHash = password === null ? null : await hashOf(password)
+      const passwordHash = password === null ? null : await toHash(password)
       if (!(await deadline.run((timeoutMs) => customers.add({ customer, passwordHash }, timeoutMs))))
         return null
       audit.record('customer.added', { customer_id: customer.id })
@@ -82,20 +88,20 @@ export function createManageCustomers({
     },
 
     async setPassword(id, password, deadline) {
-      const passwordHash = await hashOf(password)
-      const revoked = await ending(
+      const passwordHash = await toHash(password)
+      const revoked = await invalidate(
         id,
         deadline.run((timeoutMs) => customers.setPasswordHash(id, passwordHash, clock.nowMs(), timeoutMs)),
       )
-      return told(id, 'password_set', revoked)
+      return recordChange(id, 'password_set', revoked)
     },
 
     async disable(id, deadline) {
-      const revoked = await ending(
+      const revoked = await invalidate(
         id,
         deadline.run((timeoutMs) => customers.disable(id, clock.nowMs(), timeoutMs)),
       )
-      return told(id, 'disabled', revoked)
+      return recordChange(id, 'disabled', revoked)
     },
 
     async enable(id, deadline) {
@@ -105,7 +111,7 @@ export function createManageCustomers({
     },
 
     async delete(id, deadline) {
-      const known = await ending(
+      const known = await invalidate(
         id,
         deadline.run((timeoutMs) => customers.delete(id, timeoutMs)),
       )

@@ -9,44 +9,47 @@ import type { Ports } from '../ports/ports.ts'
 import { requesterFields, type ServiceRequester } from '../requester.ts'
 import { revokeIssuedBefore } from './revoke-issued-before.ts'
 
-/** A token to be made for a bot or a script that acts for a customer. */
+/** A named token to create, for a bot or a script that acts for a customer. */
 export interface NewNamedToken {
   readonly customerId: string
   readonly name: string
-  /** None grants nothing that asks for an ability. */
+  /** An empty array grants no ability. */
   readonly abilities: readonly string[]
   /** Null for a token that never expires. */
   readonly expiresAtMs: number | null
 }
 
-/** What an operator does with tokens; each throws `ValidationFailed` for input that may not be stored. */
+/**
+ * An operator's actions on tokens. Each throws `ValidationFailed` for invalid input, and `Unavailable` when the store does
+ * not respond within the deadline.
+ */
 export interface ManageTokens {
-  /** Makes a named token, whose secret is shown this once; null when the customer is gone or disabled. */
+  /** Creates a named token. The secret is shown only once. Returns null when the customer is deleted or disabled. */
   create(
     token: NewNamedToken,
     deadline: Deadline,
   ): Promise<{ readonly secret: string; readonly token: LoginToken } | null>
-  /** One page of all tokens, in the order of their owners' e-mails. */
+  /** Returns one page of all tokens, ordered by their owners' e-mails. */
   list(
     page: { readonly after: PageEnd | null; readonly limit: number },
     deadline: Deadline,
   ): Promise<TokenPage>
-  /** The tokens of one customer, newest first. */
+  /** Returns the tokens of one customer, newest first. */
   listByCustomer(customerId: string, deadline: Deadline): Promise<readonly LoginToken[]>
-  /** Revokes those of the customer's tokens that are chosen; answers how many. */
+  /** Revokes the chosen tokens of the customer; returns their number. */
   revoke(
     customerId: string,
     chosen: TokenChoice,
     deadline: Deadline,
-    /** Who asked for it in a request; nobody is known where it is a command. */
-    asker?: ServiceRequester,
+    /** The holder of the service token; left out for a command. */
+    requestedBy?: ServiceRequester,
   ): Promise<number>
   /**
-   * Revokes all customers' tokens that were created before a moment; returns their number. Each step has the whole
-   * patience. Throws `RevocationIncomplete` when a step fails or the signal aborts between two.
+   * Revokes all customers' tokens that were created before `beforeMs`; returns their number. Each step has a whole
+   * deadline. Throws `RevocationIncomplete` when a step fails or the signal aborts between two steps.
    */
   revokeIssuedBefore(beforeMs: number, deadline: () => Deadline, signal: Cancellation | null): Promise<number>
-  /** Removes tokens that ended so long ago or longer, with a new patience for each step; answers how many. */
+  /** Deletes the tokens that ended at least `olderThanMs` ago, each step with its own deadline; returns their number. */
   prune(olderThanMs: number, deadline: () => Deadline): Promise<number>
 }
 
@@ -88,13 +91,13 @@ export function createManageTokens(ports: Ports): ManageTokens {
     listByCustomer: (customerId, deadline) =>
       deadline.run((timeoutMs) => loginTokens.listByCustomer(customerId, timeoutMs)),
 
-    async revoke(customerId, chosen, deadline, asker) {
+    async revoke(customerId, chosen, deadline, requestedBy) {
       const count = await deadline.run((timeoutMs) =>
         loginTokens.revokeByCustomer(customerId, chosen, clock.nowMs(), timeoutMs),
       )
       if (count > 0) {
         audit.record('token.revoked', {
-          ...(asker && { ...requesterFields(asker.requester), service: asker.service }),
+          ...(requestedBy && { ...requesterFields(requestedBy.requester), service: requestedBy.service }),
           customer_id: customerId,
           ...(chosen.id !== undefined && { token_id: chosen.id }),
           ...(chosen.name !== undefined && { token_name: chosen.name }),
@@ -124,7 +127,7 @@ export function createManageTokens(ports: Ports): ManageTokens {
         tries++
         await new Promise<void>((resolve) => clock.after(PRUNE_PAUSE_MS, resolve))
       }
-      throw new Unavailable({ cause: new Error('Another one prunes without an end.') })
+      throw new Unavailable({ cause: new Error('Another process is still pruning.') })
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { OwnedToken } from '../../domain/login-token.ts'
 
-/** What a customer may read of the account and of the token in use. */
+/** The customer's own account and the token in use. */
 export interface Profile {
   readonly customer: {
     readonly id: string
@@ -16,7 +16,7 @@ export interface Profile {
   }
 }
 
-/** Presents the caller; a pure function of customer and token, so its text may be kept with a cache entry. */
+/** Returns the caller's profile. A pure function of customer and token, so that its JSON can be cached with the token. */
 export function me({ customer, token }: OwnedToken): Profile {
   return {
     customer: {
@@ -34,7 +34,7 @@ export function me({ customer, token }: OwnedToken): Profile {
   }
 }
 
-/** A moment as ISO 8601 in UTC. */
+/** Formats a time as ISO 8601 in UTC. */
 export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString()
 }

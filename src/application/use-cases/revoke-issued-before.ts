@@ -3,10 +3,10 @@ import { wait } from '../../lib/wait.ts'
 import type { Deadline } from '../deadline.ts'
 import type { Ports } from '../ports/ports.ts'
 
-/** A login reads its time, and may wait a second for its stores before its token is there; clocks differ a little. */
+/** A login reads the clock up to a second before its token is stored, and the clocks of instances differ a little. */
 const IN_FLIGHT_MS = 2000
 
-/** A revocation of many tokens stopped before its end; what it had revoked until then stays revoked. */
+/** A revocation of many tokens stopped early. The tokens that it had revoked stay revoked. */
 export class RevocationIncomplete extends Error {
   override readonly name = 'RevocationIncomplete'
   /** The number of tokens that it revoked. */
@@ -18,9 +18,9 @@ export class RevocationIncomplete extends Error {
 }
 
 /**
- * Revokes all customers' tokens that were created before a moment, those of logins in flight included; records in the
- * audit log how many it revoked, also where it throws `RevocationIncomplete`, whose cause is the failure or the signal's
- * reason.
+ * Revokes all customers' tokens that were created before `beforeMs`, including those of logins in flight; returns their
+ * number. Records the number in the audit log, also when it throws `RevocationIncomplete`, whose cause is the failure or
+ * the signal's reason.
  */
 export async function revokeIssuedBefore(
   { loginTokens, clock, audit }: Pick<Ports, 'loginTokens' | 'clock' | 'audit'>,

@@ -5,15 +5,15 @@ import { wait } from '../../lib/wait.ts'
 import type { Deadline } from '../deadline.ts'
 import type { LoginAttempt, LoginSlot, LoginThrottle } from '../ports/login-throttle.ts'
 
-/** How long an attempt waits for a place in all, in milliseconds. */
-const LONGEST_WAIT_MS = 2000
-const LONGEST_PAUSE_MS = 200
-const GIVING_BACK_MS = 1000
+/** The longest total wait for a slot, in milliseconds. */
+const MAX_WAIT_MS = 2000
+const MAX_PAUSE_MS = 200
+const RELEASE_TIMEOUT_MS = 1000
 
 /**
- * Answers what `decide` does, counted by the throttle: as a failure where it throws `InvalidCredentials`. Throws
- * `TooManyRequests` without deciding when failures have used up the places, and `Unavailable` where none became free
- * in time or a failure could not be counted.
+ * Returns the result of `decide`. The throttle counts a failure when `decide` throws `InvalidCredentials`. Throws
+ * `TooManyRequests` without calling `decide` when failures have used up the slots, and `Unavailable` when no slot became
+ * free in time or a failure could not be counted.
  */
 export async function withLoginThrottle<T>(
   throttle: LoginThrottle,
@@ -23,49 +23,48 @@ export async function withLoginThrottle<T>(
   signal: Cancellation,
   decide: () => Promise<T>,
 ): Promise<T> {
-  const place = await taken(throttle, attempt, deadline, clock, signal)
+  const slot = await acquireSlot(throttle, attempt, deadline, clock, signal)
   try {
-    const answer = await decide()
-    // The login is done, and may have used up what the request waits for its stores. What cannot be forgotten now is
-    // forgotten by time.
-    await givenBack(throttle, place, 'succeeded')
-    return answer
+    const result = await decide()
+    // A separate timeout: the login may have used up the request's deadline. If the release fails, the slot expires.
+    await releaseSlot(throttle, slot, 'succeeded')
+    return result
   } catch (error) {
-    // A failure that is not counted is not told either.
+    // The failure must be counted before the client learns of it: an uncounted guess is `Unavailable`.
     if (error instanceof InvalidCredentials) {
-      await deadline.run((timeoutMs) => throttle.settle(place, 'failed', timeoutMs))
+      await deadline.run((timeoutMs) => throttle.settle(slot, 'failed', timeoutMs))
     } else {
-      // Nobody waits for it: the store may be what did not answer.
-      givenBack(throttle, place, 'undecided')
+      // Not awaited: the store may be what failed to respond.
+      releaseSlot(throttle, slot, 'undecided')
     }
     throw error
   }
 }
 
-async function givenBack(
+async function releaseSlot(
   throttle: LoginThrottle,
-  place: LoginSlot,
+  slot: LoginSlot,
   outcome: 'succeeded' | 'undecided',
 ): Promise<void> {
   try {
-    await throttle.settle(place, outcome, GIVING_BACK_MS)
+    await throttle.settle(slot, outcome, RELEASE_TIMEOUT_MS)
   } catch {}
 }
 
-async function taken(
+async function acquireSlot(
   throttle: LoginThrottle,
   attempt: LoginAttempt,
   deadline: Deadline,
   clock: Clock,
   signal: Cancellation,
 ): Promise<LoginSlot> {
-  let leftMs = LONGEST_WAIT_MS
-  // Longer from time to time: many who wait must not be what the store is busy with.
+  let leftMs = MAX_WAIT_MS
+  // Exponential backoff: many waiting logins must not keep the store busy.
   for (let times = 1; ; times *= 2) {
     const admission = await deadline.run((timeoutMs) => throttle.take(attempt, timeoutMs))
     if (admission.kind === 'taken') return admission.place
     if (admission.kind === 'refused') throw new TooManyRequests(admission.limit)
-    const forMs = Math.min(LONGEST_PAUSE_MS, times * admission.forMs)
+    const forMs = Math.min(MAX_PAUSE_MS, times * admission.forMs)
     leftMs -= forMs
     if (leftMs < 0) throw new Unavailable()
     await wait(forMs, clock, signal)

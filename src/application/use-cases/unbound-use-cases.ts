@@ -1,16 +1,16 @@
 import type { UseCases } from './use-cases.ts'
 
 /**
- * The use cases of a service that does not run: routes can be declared with them, to be read. Whoever calls one is told so
- * by an error.
+ * Use cases without a running service: routes can be declared with them, for example to print the routes. Calling one
+ * throws an error.
  */
 export function unboundUseCases(): UseCases {
   return unbound as unknown as UseCases
 }
 
 function notRunning(): never {
-  throw new Error('The routes are only being read: no service runs that could be called.')
+  throw new Error('This use case cannot be called: the routes were declared without a running service.')
 }
 
-// Every use case, whatever they are called, and those that stand in a group.
+// Every property is a use case or a group of use cases.
 const unbound: typeof notRunning = new Proxy(notRunning, { get: () => unbound })

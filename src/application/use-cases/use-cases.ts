@@ -9,10 +9,10 @@ import { createManageCustomers, type ManageCustomers } from './manage-customers.
 import { createManageTokens, type ManageTokens } from './manage-tokens.ts'
 import { createVerifyServiceToken, type VerifyServiceToken } from './verify-service-token.ts'
 
-/** What the use cases need to know beside their ports. */
+/** The settings of the use cases. */
 export type Settings = LoginSettings
 
-/** Every use case, wired; the same in production and in tests. */
+/** Every use case, bound to its ports; the same in production and in tests. */
 export interface UseCases {
   readonly login: Login
   readonly authenticate: Authenticate
@@ -23,11 +23,11 @@ export interface UseCases {
   readonly customers: ManageCustomers
   readonly importCustomers: ImportCustomers
   readonly tokens: ManageTokens
-  /** A new request's patience with the stores. */
+  /** Starts the deadline of a new request. */
   readonly deadline: () => Deadline
 }
 
-/** How long one request waits for its stores in all, in milliseconds. */
+/** How long one request may wait for its stores in total, in milliseconds. */
 export const STORE_TIMEOUT_MS = 1000
 
 /** Wires the use cases to a choice of adapters. */

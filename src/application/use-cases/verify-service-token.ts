@@ -2,10 +2,10 @@ import { InvalidServiceToken } from '../../domain/errors.ts'
 import type { Ports } from '../ports/ports.ts'
 import { type Requester, requesterFields } from '../requester.ts'
 
-/** Answers the name of the service token that was presented, or throws `InvalidServiceToken`. */
+/** Returns the name of the service token that was presented. Throws `InvalidServiceToken` for null or an unknown text. */
 export type VerifyServiceToken = (presented: string | null, requester: Requester) => string
 
-/** A service route's whole check: it never passes through `authenticate`, nor the reverse. */
+/** The only check of a service route. It accepts no customer's token, and `authenticate` accepts no service token. */
 export function createVerifyServiceToken({ serviceSecrets, audit }: Ports): VerifyServiceToken {
   return function verifyServiceToken(presented, requester) {
     const name = presented === null ? null : serviceSecrets.nameOf(presented)

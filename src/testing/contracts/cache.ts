@@ -2,28 +2,28 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Cache } from '../../application/ports/cache.ts'
 
-/** A cache of at most `maxEntries`, with the way to let time pass for it. */
+/** A cache, and a function that advances its clock by `ms` milliseconds. */
 export interface TimedCache {
   readonly cache: Cache<object>
   advance(ms: number): void
 }
 
 /**
- * What every adapter of `Cache` does: lives that end at their millisecond, however short or odd, the oldest entry
- * making room in a full one, and who is told of what leaves. `create` gives an empty cache of at most `maxEntries`,
- * and the way to let time pass for it; it is called for each sentence. Nothing runs at once here, since the port
- * answers at once. Takes a tenth of a second.
+ * The contract of `Cache`: entries expire at their millisecond whatever their TTL, a full cache evicts the oldest entry,
+ * and the listener is called for each removed value. `create` returns an empty cache of at most `maxEntries`, and a
+ * function that advances its clock; it is called for each test. There are no concurrent tests, because the port is
+ * synchronous. Takes 0.1 s.
  */
 export function cacheContract(name: string, create: (maxEntries: number) => TimedCache): void {
   describe(`${name} keeps the contract of Cache:`, () => {
-    sentence('nothing is there before it was set', ({ cache }) => {
+    sentence('a key that was never set has no value', ({ cache }) => {
       for (const key of ['a', '', 'd9c73349']) {
         assert.equal(cache.get(key), undefined)
         cache.delete(key)
       }
     })
 
-    sentence('the value itself comes back, not a copy', ({ cache }) => {
+    sentence('it returns the value itself, not a copy', ({ cache }) => {
       class Holder {
         #secret = 7
         readonly abilities = new Set(['*'])
@@ -48,16 +48,19 @@ export function cacheContract(name: string, create: (maxEntries: number) => Time
     })
 
     for (const ttlMs of [2, 300, 999, 1000, 1500, 60_000, 3_650 * 86_400_000]) {
-      sentence(`a value with ${ttlMs} ms is there until just before they end and gone after`, (timed) => {
-        timed.cache.set('a', {}, ttlMs)
-        timed.advance(ttlMs - 1)
-        assert.notEqual(timed.cache.get('a'), undefined)
-        timed.advance(2)
-        assert.equal(timed.cache.get('a'), undefined)
-      })
+      sentence(
+        `a value with a TTL of ${ttlMs} ms is there until just before its expiry and gone after it`,
+        (timed) => {
+          timed.cache.set('a', {}, ttlMs)
+          timed.advance(ttlMs - 1)
+          assert.notEqual(timed.cache.get('a'), undefined)
+          timed.advance(2)
+          assert.equal(timed.cache.get('a'), undefined)
+        },
+      )
     }
 
-    sentence('the shortest of lives is not taken for ever', (timed) => {
+    sentence('the shortest TTL does not mean forever', (timed) => {
       for (const ttlMs of [1, 0.5, 0.001, Number.MIN_VALUE]) {
         timed.cache.set('a', {}, ttlMs)
         timed.advance(3)
@@ -66,7 +69,7 @@ export function cacheContract(name: string, create: (maxEntries: number) => Time
     })
 
     for (const ttlMs of [0, -0, -1, -1000, Number.NaN, -Infinity]) {
-      sentence(`a life of ${ttlMs} ms keeps nothing, and drops what was there`, ({ cache }) => {
+      sentence(`a TTL of ${ttlMs} ms stores nothing and removes the earlier value`, ({ cache }) => {
         cache.set('a', {}, ttlMs)
         assert.equal(cache.get('a'), undefined)
         cache.set('b', {}, 1000)
@@ -75,7 +78,7 @@ export function cacheContract(name: string, create: (maxEntries: number) => Time
       })
     }
 
-    sentence('replacing gives the new value its own life', (timed) => {
+    sentence('a replaced value gets its own TTL', (timed) => {
       const [first, second] = [{}, {}]
       timed.cache.set('a', first, 1000)
       timed.advance(900)
@@ -87,20 +90,23 @@ export function cacheContract(name: string, create: (maxEntries: number) => Time
       assert.equal(timed.cache.get('a'), undefined)
     })
 
-    sentence('a full one drops the entry that came first, and never throws', ({ cache }) => {
+    sentence('a full cache evicts the oldest entry and never throws', ({ cache }) => {
       const keys = ['a', 'b', 'c', 'd', 'e']
       for (const key of keys) cache.set(key, {}, 1000)
       assert.deepEqual(present(cache, keys), ['c', 'd', 'e'])
     })
 
-    sentence('replacing in a full one drops nothing else, and makes the entry the newest', ({ cache }) => {
-      for (const key of ['a', 'b', 'c', 'a', 'a']) cache.set(key, {}, 1000)
-      assert.deepEqual(present(cache, ['a', 'b', 'c']), ['a', 'b', 'c'])
-      cache.set('d', {}, 1000)
-      assert.deepEqual(present(cache, ['a', 'b', 'c', 'd']), ['a', 'c', 'd'])
-    })
+    sentence(
+      'replacing a value in a full cache evicts nothing and makes the entry the newest',
+      ({ cache }) => {
+        for (const key of ['a', 'b', 'c', 'a', 'a']) cache.set(key, {}, 1000)
+        assert.deepEqual(present(cache, ['a', 'b', 'c']), ['a', 'b', 'c'])
+        cache.set('d', {}, 1000)
+        assert.deepEqual(present(cache, ['a', 'b', 'c', 'd']), ['a', 'c', 'd'])
+      },
+    )
 
-    sentence('what was deleted or has expired leaves room', (timed) => {
+    sentence('deleted and expired entries make room', (timed) => {
       for (const key of ['a', 'b', 'c']) timed.cache.set(key, {}, key === 'b' ? 10 : 1000)
       timed.cache.delete('c')
       timed.cache.set('d', {}, 1000)
@@ -111,20 +117,20 @@ export function cacheContract(name: string, create: (maxEntries: number) => Time
       assert.deepEqual(present(timed.cache, ['a', 'd', 'e']), ['a', 'd', 'e'])
     })
 
-    sentence('of ten thousand entries only as many are left as it may hold', ({ cache }) => {
+    sentence('of ten thousand entries only the newest three remain', ({ cache }) => {
       const keys = Array.from({ length: 10_000 }, (_, index) => `key ${index}`)
       for (const key of keys) cache.set(key, {}, 60_000)
       assert.deepEqual(present(cache, keys), keys.slice(-3))
     })
 
-    sentence('deleting one leaves the others', ({ cache }) => {
+    sentence('deleting one entry leaves the others', ({ cache }) => {
       for (const key of ['a', 'b']) cache.set(key, {}, 1000)
       cache.delete('a')
       cache.delete('a')
       assert.deepEqual(present(cache, ['a', 'b']), ['b'])
     })
 
-    sentence('clearing empties it, and it goes on as a new one', ({ cache }) => {
+    sentence('a cleared cache is empty and works like a new one', ({ cache }) => {
       for (const key of ['a', 'b', 'c']) cache.set(key, {}, 1000)
       cache.clear()
       assert.deepEqual(present(cache, ['a', 'b', 'c']), [])
@@ -132,40 +138,40 @@ export function cacheContract(name: string, create: (maxEntries: number) => Time
       assert.deepEqual(present(cache, ['b', 'd', 'e', 'f']), ['d', 'e', 'f'])
     })
 
-    sentence('tells each value that leaves, once, with its key; a clear tells nothing', (timed) => {
+    sentence('it reports each removed value once, with its key, and nothing on clear', (timed) => {
       const { cache } = timed
-      const told: (readonly [key: string, value: object])[] = []
-      cache.onRemoved((key, value) => told.push([key, value]))
+      const removed: (readonly [key: string, value: object])[] = []
+      cache.onRemoved((key, value) => removed.push([key, value]))
       const values = Array.from({ length: 9 }, (_, index) => ({ index }))
       const value = (index: number) => values[index] ?? assert.fail()
 
       cache.set('deleted', value(0), 1000)
       cache.delete('deleted')
       cache.delete('deleted')
-      assert.deepEqual(told.splice(0), [['deleted', value(0)]])
+      assert.deepEqual(removed.splice(0), [['deleted', value(0)]])
 
       cache.set('expired', value(1), 10)
       timed.advance(11)
       assert.equal(cache.get('expired'), undefined)
       assert.equal(cache.get('expired'), undefined)
-      assert.deepEqual(told.splice(0), [['expired', value(1)]])
+      assert.deepEqual(removed.splice(0), [['expired', value(1)]])
 
       cache.set('replaced', value(2), 1000)
       cache.set('replaced', value(3), 1000)
-      assert.deepEqual(told.splice(0), [['replaced', value(2)]])
+      assert.deepEqual(removed.splice(0), [['replaced', value(2)]])
 
       cache.set('x', value(4), 1000)
       cache.set('y', value(5), 1000)
       cache.set('z', value(6), 1000)
-      const [evicted] = told.splice(0)
+      const [evicted] = removed.splice(0)
       assert.equal(evicted?.[0], 'replaced')
       assert.equal(evicted?.[1], value(3))
 
       cache.clear()
-      assert.deepEqual(told, [])
+      assert.deepEqual(removed, [])
     })
 
-    sentence('while it tells, the value that leaves is not there any more', ({ cache }) => {
+    sentence('a value is already gone when its removal is reported', ({ cache }) => {
       let seen: object | undefined = {}
       cache.onRemoved((key) => {
         seen = cache.get(key)
@@ -176,8 +182,8 @@ export function cacheContract(name: string, create: (maxEntries: number) => Time
     })
   })
 
-  function sentence(says: string, check: (timed: TimedCache) => void): void {
-    it(says, () => check(create(3)))
+  function sentence(title: string, check: (timed: TimedCache) => void): void {
+    it(title, () => check(create(3)))
   }
 }
 

@@ -5,11 +5,11 @@ import { aDigest } from '../builders.ts'
 import { SENTENCE } from '../stores.ts'
 
 /**
- * What every adapter of `Invalidations` does: every kind is obeyed as it was announced, in order, here before the call
- * returns, and by nobody who shares nothing with it; 50 are announced at once. `create` gives one that may be used,
- * shared with no other; it is called for each sentence, and what it opens is the caller’s to close. That several
- * instances obey before an announcement resolves is for the adapter’s own tests. Takes milliseconds, or as many round
- * trips as 60 announcements need.
+ * The contract of `Invalidations`: every kind is delivered unchanged and in order, this process applies it before the
+ * call returns, and instances that share nothing receive nothing; 50 are published at once. `create` returns one that is
+ * current and shares nothing with others; it is called for each test, and the caller closes what it opens. The adapter’s
+ * own tests check that several instances apply an invalidation before `publish` resolves. Takes milliseconds, plus the
+ * round trips of 60 publications.
  */
 export function invalidationsContract(name: string, create: () => Promise<Invalidations>): void {
   describe(`${name} keeps the contract of Invalidations:`, () => {
@@ -19,7 +19,7 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
       { kind: 'everything' },
     ]
 
-    it('every kind is obeyed as it was announced, before the announcement resolves', SENTENCE, async () => {
+    it('every kind is applied as published, before the publication resolves', SENTENCE, async () => {
       const { subscribe, publish } = await create()
       const applied: Invalidation[] = []
       subscribe((invalidation) => applied.push(invalidation))
@@ -29,7 +29,7 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
       }
     })
 
-    it('an announcement is obeyed here before the call returns', SENTENCE, async () => {
+    it('this process applies an invalidation before the call returns', SENTENCE, async () => {
       const { subscribe, publish } = await create()
       const applied: Invalidation[] = []
       subscribe((invalidation) => applied.push(invalidation))
@@ -38,12 +38,12 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
       await pending
     })
 
-    it('what is kept may be used', SENTENCE, async () => {
+    it('the cache may be used', SENTENCE, async () => {
       const { isCurrent } = await create()
       assert.equal(isCurrent(), true)
     })
 
-    it('every subscriber obeys, in the order of the announcements', SENTENCE, async () => {
+    it('every subscriber applies the invalidations in the order of publication', SENTENCE, async () => {
       const { subscribe, publish } = await create()
       const applied: Invalidation[][] = [[], [], []]
       for (const list of applied) subscribe((invalidation) => list.push(invalidation))
@@ -52,12 +52,12 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
       for (const list of applied) assert.deepEqual(list, all)
     })
 
-    it('an announcement that nobody subscribed to resolves', SENTENCE, async () => {
+    it('a publication without subscribers resolves', SENTENCE, async () => {
       const { publish } = await create()
       await publish({ kind: 'everything' })
     })
 
-    it('a subscriber hears nothing of what was announced before', SENTENCE, async () => {
+    it('a subscriber receives nothing that was published before', SENTENCE, async () => {
       const { subscribe, publish } = await create()
       await publish({ kind: 'everything' })
       const applied: Invalidation[] = []
@@ -65,7 +65,7 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
       assert.deepEqual(applied, [])
     })
 
-    it('two instances of it that share nothing do not hear one another', SENTENCE, async () => {
+    it('two instances that share nothing receive nothing from each other', SENTENCE, async () => {
       const [one, other] = [await create(), await create()]
       const applied: Invalidation[] = []
       other.subscribe((invalidation) => applied.push(invalidation))

@@ -9,10 +9,10 @@ import type {
 import type { LoginLimits } from '../../domain/login-limit.ts'
 import { SENTENCE, TIMEOUT_MS } from '../stores.ts'
 
-/** A fresh throttle with these limits, and a way to let time pass for it. */
+/** Creates a fresh throttle with these limits. */
 export type CreateThrottle = (limits: LoginLimits) => Promise<TriedThrottle>
 
-/** A throttle and its time. */
+/** A throttle, and a function that advances its clock by `ms` milliseconds. */
 export interface TriedThrottle {
   readonly throttle: LoginThrottle
   advance(ms: number): Promise<void>
@@ -27,29 +27,25 @@ const ADDRESS: LoginLimits = { ...OFF, loginLimitAddress: { failures: 10, window
 const GUESSES = 20
 
 /**
- * What every adapter of `LoginThrottle` does: as many guesses as the limits say and no more, whether they come one
- * after the other or 200 at once, windows and pauses that end in time, and an owner whom no stranger’s guesses lock
- * out. `create` gives a throttle that has counted nothing, with these limits, and the way to let time pass for it; it
- * is called for each sentence, and what it opens is the caller’s to close. The throttle’s clock may go on meanwhile,
- * by less than 900 ms a sentence. Takes a fifth of a second in memory, and 4 on PostgreSQL.
+ * The contract of `LoginThrottle`: it allows exactly the number of guesses that the limits say, one after the other or
+ * 200 at once; windows and pauses end in time; and guesses from other addresses do not lock the customer out. `create`
+ * returns an empty throttle with these limits, and a function that advances its clock; it is called for each test, and
+ * the caller closes what it opens. The throttle’s clock may advance by itself by less than 900 ms a test. Takes 0.2 s in
+ * memory, and 4 s on PostgreSQL.
  */
 export function loginThrottleContract(name: string, create: CreateThrottle): void {
   describe(`${name} keeps the contract of LoginThrottle:`, () => {
-    it(
-      'of 200 attempts at once as many get a place as there are, and the others wait',
-      SENTENCE,
-      async () => {
-        const { take } = await tried(ACCOUNT)
-        const admissions = await Promise.all(Array.from({ length: 200 }, () => take()))
-        assert.equal(admissions.filter(({ kind }) => kind === 'taken').length, 10)
-        for (const admission of admissions) {
-          if (admission.kind === 'taken') continue
-          assert.ok(admission.kind === 'wait' && admission.forMs > 0 && admission.forMs <= 100)
-        }
-      },
-    )
+    it('of 200 parallel attempts 10 get a slot and the others wait', SENTENCE, async () => {
+      const { take } = await tried(ACCOUNT)
+      const admissions = await Promise.all(Array.from({ length: 200 }, () => take()))
+      assert.equal(admissions.filter(({ kind }) => kind === 'taken').length, 10)
+      for (const admission of admissions) {
+        if (admission.kind === 'taken') continue
+        assert.ok(admission.kind === 'wait' && admission.forMs > 0 && admission.forMs <= 100)
+      }
+    })
 
-    it('answers the place with the attempt, and when it was taken', SENTENCE, async () => {
+    it('a slot contains its attempt and when it was acquired', SENTENCE, async () => {
       const { place } = await tried(ACCOUNT)
       const taken = await place({ account: 'ána@example.com', address: '2001:db8:0:1::/64' })
       assert.deepEqual(taken, {
@@ -61,41 +57,33 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       assert.equal((await place()).account, 'ana@example.com')
     })
 
-    it(
-      'failures use the places up: the next is refused, and told when the window ends',
-      SENTENCE,
-      async () => {
-        const { take, fail, advance } = await tried(ACCOUNT)
-        await fail(9)
-        await advance(5 * MINUTE_MS)
-        await fail(1)
-        const limit = toRefusal(await take())
-        assert.deepEqual(limit, {
-          name: 'account',
-          failures: 10,
-          windowMs: 15 * MINUTE_MS,
-          retryAfterMs: limit.retryAfterMs,
-        })
-        assertAbout(limit.retryAfterMs, 10 * MINUTE_MS)
-      },
-    )
+    it('failures use up the slots: the next attempt is refused until the window ends', SENTENCE, async () => {
+      const { take, fail, advance } = await tried(ACCOUNT)
+      await fail(9)
+      await advance(5 * MINUTE_MS)
+      await fail(1)
+      const limit = toRefusal(await take())
+      assert.deepEqual(limit, {
+        name: 'account',
+        failures: 10,
+        windowMs: 15 * MINUTE_MS,
+        retryAfterMs: limit.retryAfterMs,
+      })
+      assertAbout(limit.retryAfterMs, 10 * MINUTE_MS)
+    })
 
-    it(
-      'failures and places that are held count together: no guess gets past the limit',
-      SENTENCE,
-      async () => {
-        const { take, fail, places, settle } = await tried(ACCOUNT)
-        await fail(4)
-        const held = await places(6)
-        assert.equal((await take()).kind, 'wait')
-        for (const place of held.slice(1)) await settle(place, 'failed')
-        assert.equal((await take()).kind, 'wait')
-        await settle(held[0], 'failed')
-        assert.equal((await take()).kind, 'refused')
-      },
-    )
+    it('failures and held slots count together: no guess exceeds the limit', SENTENCE, async () => {
+      const { take, fail, places, settle } = await tried(ACCOUNT)
+      await fail(4)
+      const held = await places(6)
+      assert.equal((await take()).kind, 'wait')
+      for (const place of held.slice(1)) await settle(place, 'failed')
+      assert.equal((await take()).kind, 'wait')
+      await settle(held[0], 'failed')
+      assert.equal((await take()).kind, 'refused')
+    })
 
-    it('failures that are told at the same time are all counted', SENTENCE, async () => {
+    it('failures that are recorded in parallel are all counted', SENTENCE, async () => {
       const { take, places, settle } = await tried(ACCOUNT)
       const held = await places(10)
       await Promise.all(held.map((place) => settle(place, 'failed')))
@@ -124,7 +112,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       assertAbout(toRefusal(await take()).retryAfterMs, 5 * MINUTE_MS)
     })
 
-    it('a success gives its place back and forgets the failures before it', SENTENCE, async () => {
+    it('a success releases its slot and resets the failures before it', SENTENCE, async () => {
       const { take, fail, place, settle } = await tried(ACCOUNT)
       await fail(9)
       await settle(await place(), 'succeeded')
@@ -132,7 +120,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       assert.equal((await take()).kind, 'refused')
     })
 
-    it('a success leaves the places of others alone', SENTENCE, async () => {
+    it('a success does not release the slots of other attempts', SENTENCE, async () => {
       const { take, places, settle } = await tried(ACCOUNT)
       const held = await places(10)
       await settle(held[3], 'succeeded')
@@ -142,21 +130,17 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       assert.equal((await take()).kind, 'wait')
     })
 
-    it(
-      'what was never decided gives its place back and leaves the failures as they were',
-      SENTENCE,
-      async () => {
-        const { take, fail, place, settle } = await tried(ACCOUNT)
-        await fail(9)
-        await settle(await place(), 'undecided')
-        const last = await place()
-        assert.equal((await take()).kind, 'wait')
-        await settle(last, 'failed')
-        assert.equal((await take()).kind, 'refused')
-      },
-    )
+    it('an undecided attempt releases its slot and does not change the failures', SENTENCE, async () => {
+      const { take, fail, place, settle } = await tried(ACCOUNT)
+      await fail(9)
+      await settle(await place(), 'undecided')
+      const last = await place()
+      assert.equal((await take()).kind, 'wait')
+      await settle(last, 'failed')
+      assert.equal((await take()).kind, 'refused')
+    })
 
-    it('a place that nobody gives back is given up after 15 seconds', SENTENCE, async () => {
+    it('a slot that is not released expires after 15 seconds', SENTENCE, async () => {
       const { take, places, advance } = await tried(ACCOUNT)
       await places(10)
       await advance(14_000)
@@ -166,7 +150,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       assert.equal((await take()).kind, 'wait')
     })
 
-    it('a failure that is told after its place was given up counts all the same', SENTENCE, async () => {
+    it('a failure counts even if its slot has expired', SENTENCE, async () => {
       const { take, fail, places, settle, advance } = await tried(ACCOUNT)
       await fail(9)
       const [late] = await places(1)
@@ -175,7 +159,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       assert.equal((await take()).kind, 'refused')
     })
 
-    it('accounts, and addresses, are counted apart', SENTENCE, async () => {
+    it('accounts and addresses are counted separately', SENTENCE, async () => {
       const { take, fail } = await tried(ACCOUNT)
       await fail(10)
       assert.equal((await take({ account: 'bea@example.com' })).kind, 'taken')
@@ -183,7 +167,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       assert.equal((await take()).kind, 'refused')
     })
 
-    it('no account with an address is taken for another one', SENTENCE, async () => {
+    it('no pair of account and address is confused with another', SENTENCE, async () => {
       const { take, fail } = await tried(ACCOUNT)
       await fail(10, { account: 'a', address: 'b c' })
       assert.equal((await take({ account: 'a b', address: 'c' })).kind, 'taken')
@@ -191,11 +175,11 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
     })
 
     it(
-      'an address is counted over all accounts, exactly, and a success forgives it nothing',
+      'an address is counted exactly over all accounts, and a success does not reset it',
       SENTENCE,
       async () => {
         const { take, fail, place, settle, advance } = await tried(ADDRESS)
-        for (let i = 0; i < 9; i++) await fail(1, { account: `nobody-${i}` })
+        for (let i = 0; i < 9; i++) await fail(1, { account: `unknown-${i}` })
         await settle(await place(), 'succeeded')
         const last = await place()
         assert.equal((await take({ account: 'bea@example.com' })).kind, 'wait')
@@ -209,16 +193,16 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       },
     )
 
-    it('of 200 attempts at once from one address as many get a place as there are', SENTENCE, async () => {
+    it('of 200 parallel attempts from one address 10 get a slot', SENTENCE, async () => {
       const { take } = await tried(ADDRESS)
       const admissions = await Promise.all(
-        Array.from({ length: 200 }, (_, i) => take({ account: `nobody-${i}` })),
+        Array.from({ length: 200 }, (_, i) => take({ account: `unknown-${i}` })),
       )
       assert.equal(admissions.filter(({ kind }) => kind === 'taken').length, 10)
     })
 
     it(
-      'guesses from many addresses are let through one at a time, with a pause that doubles',
+      'guesses from many addresses are admitted one at a time, with a pause that doubles',
       SENTENCE,
       async () => {
         const { take, fail, place, settle, advance, from } = await tried(ACCOUNT)
@@ -237,7 +221,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
     )
 
     it(
-      'of guesses from many addresses at once no more get a place than may fail in a row',
+      'parallel guesses from many addresses get no more slots than may fail in a row',
       SENTENCE,
       async () => {
         const { take, settle, from } = await tried(ACCOUNT)
@@ -259,7 +243,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       assert.equal(toRefusal(await take(from(52))).name, 'guesses')
     })
 
-    it('an attempt that was never decided ends no pause and begins none', SENTENCE, async () => {
+    it('an undecided attempt neither ends nor begins a pause', SENTENCE, async () => {
       const { take, fail, place, settle, advance, from } = await tried(ACCOUNT)
       for (let i = 0; i < GUESSES; i++) await fail(1, from(i))
       await advance(1000)
@@ -268,26 +252,30 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       assert.equal(toRefusal(await take(from(52))).windowMs, 2000)
     })
 
-    it('where the owner has logged in, nobody stands in the way for 30 days', SENTENCE, async () => {
-      const { take, fail, place, settle, advance, from } = await tried(ACCOUNT)
-      await settle(await place(), 'succeeded')
-      await advance(29 * DAY_MS)
-      for (let i = 0; i < GUESSES; i++) await fail(1, from(i))
-      assert.equal((await take(from(50))).kind, 'refused')
-      await settle(await place(), 'undecided')
-      // Nor do failures of the owner's own.
-      await fail(9)
-      await settle(await place(), 'undecided')
-      await advance(DAY_MS - MINUTE_MS)
-      await fail(1, from(51))
-      await settle(await place(), 'undecided')
-      await advance(MINUTE_MS)
-      await fail(1, from(52))
-      assert.equal(toRefusal(await take()).name, 'guesses')
-    })
+    it(
+      'from an address where the customer has logged in, guesses from elsewhere block nothing for 30 days',
+      SENTENCE,
+      async () => {
+        const { take, fail, place, settle, advance, from } = await tried(ACCOUNT)
+        await settle(await place(), 'succeeded')
+        await advance(29 * DAY_MS)
+        for (let i = 0; i < GUESSES; i++) await fail(1, from(i))
+        assert.equal((await take(from(50))).kind, 'refused')
+        await settle(await place(), 'undecided')
+        // Nor do the customer's own failures.
+        await fail(9)
+        await settle(await place(), 'undecided')
+        await advance(DAY_MS - MINUTE_MS)
+        await fail(1, from(51))
+        await settle(await place(), 'undecided')
+        await advance(MINUTE_MS)
+        await fail(1, from(52))
+        assert.equal(toRefusal(await take()).name, 'guesses')
+      },
+    )
 
     it(
-      'where the owner has logged in, guesses are counted as well: fewer than 100 in a row',
+      'from an address where the customer has logged in, fewer than 100 failures in a row are allowed',
       SENTENCE,
       async () => {
         const { take, fail, place, settle, from } = await tried(OFF)
@@ -299,19 +287,15 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       },
     )
 
-    it(
-      'places of guesses at an account that are held where its owner has logged in are counted',
-      SENTENCE,
-      async () => {
-        const { take, fail, place, places, settle } = await tried(OFF)
-        await settle(await place(), 'succeeded')
-        await fail(90)
-        await places(9)
-        assert.equal((await take()).kind, 'wait')
-      },
-    )
+    it('slots held from an address where the customer has logged in are counted', SENTENCE, async () => {
+      const { take, fail, place, places, settle } = await tried(OFF)
+      await settle(await place(), 'succeeded')
+      await fail(90)
+      await places(9)
+      assert.equal((await take()).kind, 'wait')
+    })
 
-    it('failures in a row are forgotten 30 days after the last of them', SENTENCE, async () => {
+    it('failures in a row are reset 30 days after the last of them', SENTENCE, async () => {
       const { take, fail, advance, from } = await tried(ACCOUNT)
       for (let i = 0; i < GUESSES; i++) await fail(1, from(i))
       assert.equal((await take(from(52))).kind, 'refused')
@@ -329,7 +313,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       assert.equal(toRefusal(await take()).name, 'guesses', 'of the 99 that may fail in a row')
     })
 
-    it('the more guarded of two limits decides', SENTENCE, async () => {
+    it('the stricter of two limits applies', SENTENCE, async () => {
       const loginLimitAddress = { failures: 3, windowMs: MINUTE_MS }
       const { take, fail } = await tried({ ...ACCOUNT, loginLimitAddress })
       await fail(3)
@@ -381,7 +365,7 @@ function toRefusal(admission: LoginAdmission) {
   return admission.limit
 }
 
-/** A database's clock goes on while the test runs. */
+/** The clock of a database advances while the test runs. */
 function assertAbout(ms: number, expectedMs: number): void {
   assert.ok(ms <= expectedMs && ms > expectedMs - 900, `${ms} ms, not ${expectedMs}`)
 }

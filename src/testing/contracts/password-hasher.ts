@@ -16,10 +16,10 @@ const VECTORS = [
 ] as const
 
 /**
- * What every adapter of `PasswordHasher` does: bcrypt hashes from elsewhere are verified, a password is taken exactly,
- * a damaged hash is nobody’s, and there is a place for only so many; 40 are verified at once. `create` gives a hasher
- * whose new hashes have this cost, from 4 to 12; it is called often, and what is queued in one is of no concern to
- * another. Takes two seconds on two threads.
+ * The contract of `PasswordHasher`: bcrypt hashes of other systems are verified, passwords are compared exactly, a
+ * damaged hash matches no password, and the queue has a limited number of slots; 40 passwords are verified at once.
+ * `create` returns a hasher whose new hashes have this cost, from 4 to 12. It is called often, and the queues of two
+ * hashers are independent. Takes 2 s on two threads.
  */
 export function passwordHasherContract(name: string, create: (cost: number) => PasswordHasher): void {
   describe(`${name} keeps the contract of PasswordHasher:`, () => {
@@ -28,7 +28,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
 
     for (const [password, hash] of VECTORS) {
       it(
-        `the hash ${hash.slice(0, 7)}… of ${password.length} characters from elsewhere is verified`,
+        `the imported hash ${hash.slice(0, 7)}… of ${password.length} characters is verified`,
         SENTENCE,
         async () => {
           assert.equal(await passwords.verify(password, hash), true)
@@ -39,28 +39,24 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       )
     }
 
-    it(
-      'a password is taken exactly: no blank is trimmed, no letter folded or normalised',
-      SENTENCE,
-      async () => {
-        const hash = await passwords.hash(' Añb ')
-        assert.equal(await passwords.verify(' Añb ', hash), true)
-        for (const wrong of [
-          'Añb',
-          ' Añb',
-          'Añb ',
-          ' añb ',
-          ' Anb ',
-          ' An\u0303b ',
-          '\u00a0Añb\u00a0',
-          ' Añb \n',
-        ]) {
-          assert.equal(await passwords.verify(wrong, hash), false, JSON.stringify(wrong))
-        }
-      },
-    )
+    it('a password is compared exactly: not trimmed, folded or normalised', SENTENCE, async () => {
+      const hash = await passwords.hash(' Añb ')
+      assert.equal(await passwords.verify(' Añb ', hash), true)
+      for (const wrong of [
+        'Añb',
+        ' Añb',
+        'Añb ',
+        ' añb ',
+        ' Anb ',
+        ' An\u0303b ',
+        '\u00a0Añb\u00a0',
+        ' Añb \n',
+      ]) {
+        assert.equal(await passwords.verify(wrong, hash), false, JSON.stringify(wrong))
+      }
+    })
 
-    it('a hash is whole, has the configured cost and a salt of its own', SENTENCE, async () => {
+    it('a hash is whole and has the configured cost and a unique salt', SENTENCE, async () => {
       for (const cost of [4, 5, 6]) {
         const hashes = await Promise.all([1, 2, 3].map(() => create(cost).hash('password')))
         assert.equal(new Set(hashes).size, 3)
@@ -72,7 +68,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       }
     })
 
-    it('bits that neither salt nor digest has are nothing to a hash', SENTENCE, async () => {
+    it('bits that belong to neither salt nor digest are ignored', SENTENCE, async () => {
       const [password, hash] = VECTORS[1]
       const spare = `${hash.slice(0, 28)}v${hash.slice(29, -1)}x`
       for (const same of [`${hash.slice(0, 28)}v${hash.slice(29)}`, spare]) {
@@ -80,11 +76,11 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
         assert.equal(await passwords.verify(password, same), true, same)
         assert.equal(await passwords.verify(`x${password}`, same), false, same)
       }
-      // Bits that the digest has.
+      // These bits belong to the digest.
       assert.equal(await passwords.verify(password, `${hash.slice(0, -1)}y`), false)
     })
 
-    it('a hash of a cheaper, the same or a dearer cost is verified alike', SENTENCE, async () => {
+    it('a hash of a lower, the same or a higher cost is verified', SENTENCE, async () => {
       const hash = await create(5).hash('password')
       for (const cost of [4, 5, 6, 8]) {
         assert.equal(await create(cost).queue(new AbortController().signal).verify('password', hash), true)
@@ -92,7 +88,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       }
     })
 
-    it('of a password 72 bytes count, and all of them', SENTENCE, async () => {
+    it('exactly the first 72 bytes of a password count', SENTENCE, async () => {
       for (const full of ['p'.repeat(72), '€'.repeat(24), '🦊'.repeat(18)]) {
         const hash = await passwords.hash(full)
         assert.equal(await passwords.verify(full, hash), true)
@@ -103,7 +99,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       assert.equal(await passwords.verify('p'.repeat(71), hash), false)
     })
 
-    it('no hash, or a damaged one, is of no password, and no error', SENTENCE, async () => {
+    it('a missing or damaged hash matches no password and throws no error', SENTENCE, async () => {
       const hash = VECTORS[1][1]
       for (const damaged of [
         null,
@@ -124,27 +120,27 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       }
     })
 
-    // By how long an answer takes nobody must learn who has a password here.
-    it('no hash, a damaged and a cheaper one take as long as the configured cost', SENTENCE, async () => {
-      const place = create(10).queue(new AbortController().signal)
+    // The time of a verification must not reveal who has a password.
+    it('a missing, a damaged and a cheaper hash take as long as the configured cost', SENTENCE, async () => {
+      const slot = create(10).queue(new AbortController().signal)
       const same = VECTORS[3][1]
-      const full = await shortestMs(() => place.verify('wrong', same))
+      const full = await shortestMs(() => slot.verify('wrong', same))
       for (const other of [null, same.slice(0, -1), VECTORS[1][1]]) {
-        const ms = await shortestMs(() => place.verify('wrong', other))
+        const ms = await shortestMs(() => slot.verify('wrong', other))
         assert.ok(ms > full / 2, `${JSON.stringify(other)}: ${ms} of ${full} ms`)
       }
     })
 
-    it('many at once are each answered for themselves', SENTENCE, async () => {
+    it('parallel verifications each return their own result', SENTENCE, async () => {
       const hash = VECTORS[0][1]
-      const answers = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
           passwords.verify(index % 2 === 0 ? 'correct horse 9' : `wrong ${index}`, hash),
         ),
       )
       assert.deepEqual(
-        answers,
-        answers.map((_, index) => index % 2 === 0),
+        results,
+        results.map((_, index) => index % 2 === 0),
       )
     })
 
@@ -163,64 +159,60 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       assert.equal(create(5).isDated(sameForm), true)
     })
 
-    it('a place serves for as much work as follows, and may be left more than once', SENTENCE, async () => {
-      const place = hasher.queue(new AbortController().signal)
-      const hash = await place.hash('password')
-      assert.equal(await place.verify('password', hash), true)
-      place.leave()
-      place.leave()
+    it('a slot allows any number of calls and can be released more than once', SENTENCE, async () => {
+      const slot = hasher.queue(new AbortController().signal)
+      const hash = await slot.hash('password')
+      assert.equal(await slot.verify('password', hash), true)
+      slot.leave()
+      slot.leave()
     })
 
-    it('places that are left are free again, however often each is left', SENTENCE, async () => {
+    it('a released slot is free again, and a second release has no effect', SENTENCE, async () => {
       const { signal } = new AbortController()
       const passwords = create(12)
-      const most = placesOf(passwords, signal)
-      assert.ok(most > 0)
-      for (let round = 0; round < 3; round++) assert.equal(placesOf(passwords, signal), most)
+      const maxSlots = countSlots(passwords, signal)
+      assert.ok(maxSlots > 0)
+      for (let round = 0; round < 3; round++) assert.equal(countSlots(passwords, signal), maxSlots)
     })
 
-    it('whoever has no place is told at once; whoever has one is served all the same', SENTENCE, async () => {
+    it('a full queue throws at once, and work that has a slot is still done', SENTENCE, async () => {
       const { signal } = new AbortController()
       const passwords = create(8)
       const first = passwords.queue(signal)
       assert.throws(() => {
-        for (let asked = 0; asked < 1_000_000; asked++) passwords.queue(signal)
+        for (let calls = 0; calls < 1_000_000; calls++) passwords.queue(signal)
       }, Unavailable)
       assert.equal(await first.verify('correct horse 9', VECTORS[0][1]), true)
-      assert.ok(isWholePasswordHash(await passwords.hash('password')), 'an operator waits for no place')
+      assert.ok(isWholePasswordHash(await passwords.hash('password')), 'a command needs no slot')
     })
 
-    it(
-      'what has not begun when the signal aborts is not done, and rejects with its reason',
-      SENTENCE,
-      async () => {
-        const passwords = create(10)
-        const busy = Array.from({ length: 8 }, () =>
-          passwords.queue(new AbortController().signal).verify('x', null),
-        )
-        const gone = new AbortController()
-        const place = passwords.queue(gone.signal)
-        const asked = [place.verify('correct horse 9', VECTORS[0][1]), place.hash('password')]
-        const reason = new Error('gone')
-        gone.abort(reason)
-        asked.push(place.verify('correct horse 9', VECTORS[0][1]))
-        for (const work of asked) await assert.rejects(work, (error) => error === reason)
-        place.leave()
-        assert.deepEqual(
-          await Promise.all(busy),
-          busy.map(() => false),
-        )
-        await assert.rejects(passwords.queue(gone.signal).verify('x', null), (error) => error === reason)
-        assert.equal(
-          await passwords.queue(new AbortController().signal).verify('correct horse 9', VECTORS[0][1]),
-          true,
-        )
-      },
-    )
+    it('work that has not begun when the signal aborts rejects with its reason', SENTENCE, async () => {
+      const passwords = create(10)
+      const busy = Array.from({ length: 8 }, () =>
+        passwords.queue(new AbortController().signal).verify('x', null),
+      )
+      const gone = new AbortController()
+      const slot = passwords.queue(gone.signal)
+      const pending = [slot.verify('correct horse 9', VECTORS[0][1]), slot.hash('password')]
+      const reason = new Error('gone')
+      gone.abort(reason)
+      pending.push(slot.verify('correct horse 9', VECTORS[0][1]))
+      for (const work of pending) await assert.rejects(work, (error) => error === reason)
+      slot.leave()
+      assert.deepEqual(
+        await Promise.all(busy),
+        busy.map(() => false),
+      )
+      await assert.rejects(passwords.queue(gone.signal).verify('x', null), (error) => error === reason)
+      assert.equal(
+        await passwords.queue(new AbortController().signal).verify('correct horse 9', VECTORS[0][1]),
+        true,
+      )
+    })
   })
 }
 
-/** Of several times: what else the machine does only makes one longer. */
+/** Returns the shortest of several durations: other work of the machine only makes one longer. */
 async function shortestMs(work: () => Promise<unknown>): Promise<number> {
   let shortest = Number.POSITIVE_INFINITY
   for (let round = 0; round < 5; round++) {
@@ -231,15 +223,15 @@ async function shortestMs(work: () => Promise<unknown>): Promise<number> {
   return shortest
 }
 
-/** How many places there are at once; all of them are left again, each of them twice. */
-function placesOf(passwords: PasswordHasher, signal: AbortSignal): number {
-  const places: HashingSlot[] = []
+/** Counts the slots of the queue. Releases each of them, twice. */
+function countSlots(passwords: PasswordHasher, signal: AbortSignal): number {
+  const slots: HashingSlot[] = []
   assert.throws(() => {
-    while (places.length < 1_000_000) places.push(passwords.queue(signal))
+    while (slots.length < 1_000_000) slots.push(passwords.queue(signal))
   }, Unavailable)
-  for (const place of places) {
-    place.leave()
-    place.leave()
+  for (const slot of slots) {
+    slot.leave()
+    slot.leave()
   }
-  return places.length
+  return slots.length
 }

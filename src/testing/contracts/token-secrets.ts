@@ -9,9 +9,9 @@ const VECTOR = 'lk_0123456789ABCDEFGHIJabcdefghijKLMNOPQRST2m5ATr'
 const VECTOR_DIGEST = 'd9c73349611964df0f866878883716ed54adfd765e9bac1d509ef00a89150160'
 
 /**
- * What every adapter of `TokenSecrets` does: secrets of the form that scanners find, as likely one as another, found
- * by the digest they came with, and refused after any slip of one character. `create` gives one that begins its
- * secrets with the prefix. Nothing runs at once here, since the port answers at once. Takes a tenth of a second.
+ * The contract of `TokenSecrets`: secrets have the form that secret scanners find, are uniformly random, match the digest
+ * they were issued with, and are refused after any change of one character. `create` returns one whose secrets begin with
+ * the prefix. There are no concurrent tests, because the port is synchronous. Takes 0.1 s.
  */
 export function tokenSecretsContract(name: string, create: (prefix: string) => TokenSecrets): void {
   describe(`${name} keeps the contract of TokenSecrets:`, () => {
@@ -24,7 +24,7 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       }
     })
 
-    it('2,000 issued secrets are distinct, well-formed, and found by the digest they came with', () => {
+    it('2,000 issued secrets are distinct and well-formed, and match the digests they were issued with', () => {
       const issued = Array.from({ length: 2000 }, () => secrets.issue())
       assert.equal(new Set(issued.map(({ secret }) => secret)).size, 2000)
       assert.equal(new Set(issued.map(({ digest }) => digest)).size, 2000)
@@ -36,7 +36,7 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       }
     })
 
-    it('a secret begins with the configured prefix, and stays good when that is changed', () => {
+    it('a secret begins with the configured prefix, and stays valid when the prefix changes', () => {
       for (const prefix of ['a', 'acme', 'z234567890123456']) {
         const { secret, digest } = create(prefix).issue()
         assert.ok(secret.startsWith(`${prefix}_`))
@@ -44,7 +44,7 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       }
     })
 
-    it('every change of one character is refused, at every place, the prefix included', () => {
+    it('a change of any one character is refused, including the prefix', () => {
       for (const secret of [VECTOR, secrets.issue().secret, create('acme2').issue().secret]) {
         let changes = 0
         for (let at = 0; at < secret.length; at++) {
@@ -59,14 +59,14 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       }
     })
 
-    it('two neighbours that changed places are refused', () => {
+    it('two swapped neighbours are refused', () => {
       for (let at = 0; at + 1 < VECTOR.length; at++) {
         const swapped = VECTOR.slice(0, at) + VECTOR[at + 1] + VECTOR[at] + VECTOR.slice(at + 2)
         assert.equal(secrets.digestOf(swapped), null, swapped)
       }
     })
 
-    it('a character more or less, anywhere, is refused', () => {
+    it('one more or one less character anywhere is refused', () => {
       for (let at = 0; at <= VECTOR.length; at++) {
         assert.equal(secrets.digestOf(`${VECTOR.slice(0, at)}0${VECTOR.slice(at)}`), null)
         if (at < VECTOR.length)
@@ -74,7 +74,7 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       }
     })
 
-    it('what cannot be a token is refused without an error', () => {
+    it('a text that cannot be a token is refused without an error', () => {
       for (const presented of [
         '',
         ' ',
@@ -120,7 +120,7 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       }
     })
 
-    it('a right checksum alone makes no token', () => {
+    it('a correct checksum alone is not enough', () => {
       const random = body.slice(0, 40)
       assert.equal(withChecksum(`lk_${random}`), VECTOR)
       for (const text of [
@@ -155,10 +155,10 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       }
     })
 
-    it('every character is as likely as any other, at every place', () => {
+    it('every character is equally likely at every position', () => {
       const bodies = Array.from({ length: 2500 }, () => secrets.issue().secret.slice(3, 43))
-      // 61 degrees of freedom: by chance above 160 less than once in ten thousand million runs.
-      // Bytes taken modulo 62 without the rest refused give more than 800.
+      // 61 degrees of freedom: above 160 by chance less than once in ten thousand million runs.
+      // Bytes modulo 62, without rejection of the remainder, give more than 800.
       assert.ok(chiSquare(bodies.join('')) < 160)
       for (const at of [0, 1, 20, 38, 39]) {
         assert.ok(chiSquare(bodies.map((text) => text[at]).join('')) < 160, `at ${at}`)

@@ -6,7 +6,8 @@ import { isWholePasswordHash } from '../../../src/domain/password.ts'
 describe('The work of a verification', () => {
   const work = (costs: readonly number[]) => costs.reduce((sum, cost) => sum + 2 ** cost, 0)
 
-  it('case 065: is that of the configured cost, whatever cheaper or equal cost the stored hash has', () => {
+  // Public case 065
+  it('is that of the configured cost, whatever cheaper or equal cost the stored hash has', () => {
     for (let cost = 4; cost <= 15; cost++) {
       for (let stored = 4; stored <= cost; stored++) {
         const decoys = decoyCosts(stored, cost)

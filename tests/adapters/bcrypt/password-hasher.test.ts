@@ -9,7 +9,7 @@ import { isWholePasswordHash } from '../../../src/domain/password.ts'
 import { passwordHasherContract } from '../../../src/testing/contracts/password-hasher.ts'
 import { watchBcrypt } from '../../support/bcrypt-work.ts'
 
-/** How much of a hash says by what it was made: version, cost and salt. */
+/** The length of the head of a hash: version, cost and salt. */
 const HEAD_AND_SALT = 29
 
 passwordHasherContract('bcrypt', (cost) => bcryptPasswordHasher({ cost, concurrency: 2 }))
@@ -18,7 +18,7 @@ describe('Hashing by bcrypt', () => {
   const { signal } = new AbortController()
   const someHash = decoyHash(6)
 
-  it('is refused at once when those before need two seconds, and not after they have left', async () => {
+  it('is refused at once when the queue needs two seconds, and accepted when its slots are released', async () => {
     // Of cost 10, of which each is expected to need 51.2 ms of two threads.
     const passwords = bcryptPasswordHasher({ cost: 10, concurrency: 2 })
     const places = Array.from({ length: 79 }, () => passwords.queue(signal))
@@ -65,7 +65,7 @@ describe('Hashing by bcrypt', () => {
     assert.deepEqual(order, ['first', 'second', 'third'])
   })
 
-  it('tells of a damaged hash once, and of no other', async () => {
+  it('reports a damaged hash once, and no other hash', async () => {
     let damaged = 0
     const passwords = bcryptPasswordHasher({ cost: 4, onDamaged: () => damaged++ })
     const place = passwords.queue(signal)
@@ -90,7 +90,8 @@ describe('The work of a verification', () => {
     assert.equal(await verify('password', decoy), false)
   })
 
-  it('case 065: is really done for an unknown e-mail, a damaged hash and a cheaper one', async (t) => {
+  // Public case 065
+  it('is really done for an unknown e-mail, a damaged hash and a cheaper one', async (t) => {
     const passwords = bcryptPasswordHasher({ cost: 8 }).queue(new AbortController().signal)
     const real = await hash('password', 8)
     const cheap = await hash('password', 4)

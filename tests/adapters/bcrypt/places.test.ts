@@ -7,7 +7,7 @@ import {
 } from '../../../src/adapters/bcrypt/hashing-queue.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 
-/** All places that there are. */
+/** All slots of the queue. */
 function takeAll(places: HashingQueue): Place[] {
   const taken: Place[] = []
   assert.throws(() => {
@@ -22,15 +22,15 @@ function howMany(places: HashingQueue): number {
   return taken.length
 }
 
-describe('Places', () => {
-  it('stand for two seconds of work of all threads', () => {
+describe('Hashing slots', () => {
+  it('are limited to two seconds of work of all threads', () => {
     assert.equal(howMany(createHashingQueue({ threads: 1, expectedMs: 200 })), 11)
     assert.equal(howMany(createHashingQueue({ threads: 2, expectedMs: 200 })), 21)
     assert.equal(howMany(createHashingQueue({ threads: 3, expectedMs: 200 })), 31)
     assert.equal(howMany(createHashingQueue({ threads: 2, expectedMs: 50 })), 81)
   })
 
-  it('are always there when nobody has one, however long the work takes', () => {
+  it('are always available when none is taken, however long the work takes', () => {
     const places = createHashingQueue({ threads: 1, expectedMs: 1_000_000 })
     const place = places.take()
     assert.throws(() => places.take(), Unavailable)
@@ -38,7 +38,7 @@ describe('Places', () => {
     places.take()
   })
 
-  it('are free once they are left, and only once', () => {
+  it('are free once they are released, and only once', () => {
     const places = createHashingQueue({ threads: 1, expectedMs: 200 })
     const [first] = takeAll(places)
     assert.throws(() => places.take(), Unavailable)
@@ -63,13 +63,13 @@ describe('Places', () => {
     assert.equal(howMany(places), 17)
   })
 
-  it('learn nothing from those who left before their turn', () => {
+  it('ignore slots that were released before a thread worked for them', () => {
     const places = createHashingQueue({ threads: 1, expectedMs: 100 })
     for (let round = 0; round < 100; round++) lasting(places)
     assert.equal(howMany(places), 21)
   })
 
-  it('take no pause of the machine for work', () => {
+  it('do not count a pause of the machine as work', () => {
     const places = createHashingQueue({ threads: 1, expectedMs: 100 })
     lasting(places, 3_600_000)
     assert.equal(howMany(places), 16)

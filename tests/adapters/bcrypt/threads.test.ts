@@ -29,9 +29,9 @@ function works(threads: Semaphore) {
 }
 
 describe('Threads', () => {
-  it('run so many works at once, and the others in the order in which they came', async () => {
+  it('run a limited number of tasks at once, and the others in the order of arrival', async () => {
     const { begun, ask, end } = works(createSemaphore(2))
-    const answers = ['a', 'b', 'c', 'd', 'e'].map((name) => ask(name))
+    const results = ['a', 'b', 'c', 'd', 'e'].map((name) => ask(name))
     await turn()
     assert.deepEqual(begun, ['a', 'b'])
     await end('b')
@@ -40,13 +40,13 @@ describe('Threads', () => {
     assert.deepEqual(begun, ['a', 'b', 'c', 'd'])
     for (const name of ['a', 'd']) await end(name)
     // One is free; of two that come only one may begin.
-    answers.push(ask('f'), ask('g'))
+    results.push(ask('f'), ask('g'))
     assert.deepEqual(begun, ['a', 'b', 'c', 'd', 'e', 'f'])
     for (const name of ['e', 'f', 'g']) await end(name)
-    assert.deepEqual(await Promise.all(answers), ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+    assert.deepEqual(await Promise.all(results), ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
   })
 
-  it('let nobody who comes later go before those who wait', async () => {
+  it('run no later task before the waiting ones', async () => {
     const { begun, ask, end } = works(createSemaphore(1))
     void ask('a')
     void ask('b')
@@ -94,7 +94,7 @@ describe('Threads', () => {
     assert.equal(await behind, 'c')
   })
 
-  it('never begin what aborted before it came', async () => {
+  it('never begin a task that aborted before it arrived', async () => {
     const { begun, ask, end } = works(createSemaphore(1))
     const gone = new AbortController()
     gone.abort(new Error('gone'))
@@ -130,11 +130,11 @@ describe('Threads', () => {
   it('let work that runs end, though its signal aborts', async () => {
     const { ask, end } = works(createSemaphore(1))
     const gone = new AbortController()
-    const answer = ask('a', gone.signal)
+    const result = ask('a', gone.signal)
     await turn()
     gone.abort(new Error('gone'))
     await end('a')
-    assert.equal(await answer, 'a')
+    assert.equal(await result, 'a')
   })
 
   it('leave no listener behind on the signal', async () => {

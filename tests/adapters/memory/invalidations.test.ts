@@ -5,7 +5,7 @@ import { invalidationsContract } from '../../../src/testing/contracts/invalidati
 
 invalidationsContract('the memory', async () => memoryInvalidations())
 
-describe('invalidations that nobody else hears', () => {
+describe('invalidations within one process', () => {
   /** What was waited for, each wait over at once. */
   const waitsFor = async (lifetimeMs: number) => {
     const waits: number[] = []
@@ -22,7 +22,7 @@ describe('invalidations that nobody else hears', () => {
     return waits
   }
 
-  test('are acknowledged when what another process keeps is too old', async () => {
+  test('are acknowledged when every entry that another process may have cached has expired', async () => {
     assert.deepEqual(await waitsFor(61_000), [61_000])
     assert.deepEqual(await waitsFor(0), [])
   })

@@ -37,7 +37,7 @@ describe('the triggers', () => {
   }
   const sql = (text: string, values: readonly unknown[] = []) => stores.database.sql(text, values)
 
-  it('announce a revoked token by its digest, once, whoever revokes it', async () => {
+  it('announce a revoked token by its digest once, also when another program revokes it', async () => {
     const customer = await storedCustomer(stores)
     const bot = await namedToken(stores, customer)
     const { token, digest } = await login(stores, customer)
@@ -169,7 +169,7 @@ describe('the triggers', () => {
     t.diagnostic('0 notifications')
   })
 
-  it('announce nothing of a token that comes back, since nobody can hold it', async () => {
+  it('announce nothing for a restored token, which no instance can have cached', async () => {
     const { token, digest } = await namedToken(stores, await storedCustomer(stores))
     await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
     await publishInvalidation()
@@ -202,7 +202,7 @@ describe('the triggers', () => {
     })
   }
 
-  it('say to forget all when a table is emptied', async () => {
+  it('clear every cache when a table is truncated', async () => {
     await publishInvalidation()
     await sql('truncate login_tokens')
     assert.deepEqual(await publishInvalidation(), [{ kind: 'everything' }])

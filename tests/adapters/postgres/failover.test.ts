@@ -13,7 +13,8 @@ describe('around a failover, the pool', () => {
   })
   after(() => stores.close())
 
-  it('row H7: refuses writes while sessions are read-only, and heals with the next call', async (t) => {
+  // Proof row H7
+  it('refuses writes while sessions are read-only, and heals with the next call', async (t) => {
     const customer = await storedCustomer(stores)
     const { digest } = await login(stores, customer)
     await setOnDatabase(stores, 'default_transaction_read_only = on')

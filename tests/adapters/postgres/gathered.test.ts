@@ -9,7 +9,7 @@ type Found = ReadonlyMap<string, () => string>
 const found = (...keys: readonly string[]): Found => new Map(keys.map((key) => [key, () => `${key}!`]))
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('gathered look-ups', () => {
+describe('batched lookups', () => {
   function gathering(most: number) {
     const sent: (Deferred<Found> & { readonly keys: readonly string[]; readonly timeoutMs: number })[] = []
     const find = batchedLookup<string>((keys, timeoutMs) => {
@@ -20,47 +20,47 @@ describe('gathered look-ups', () => {
     return { find, sent }
   }
 
-  it('of one turn of the loop are sent together, and each has its own answer', async () => {
+  it('of one turn of the event loop are sent together, and each gets its own result', async () => {
     const { find, sent } = gathering(10)
-    const answers = [find('a', 100), find('b', 100), find('a', 100)]
+    const results = [find('a', 100), find('b', 100), find('a', 100)]
     await turn()
     assert.deepEqual(
       sent.map(({ keys, timeoutMs }) => ({ keys, timeoutMs })),
       [{ keys: ['a', 'b', 'a'], timeoutMs: 100 }],
     )
     sent[0]?.resolve(found('a'))
-    assert.deepEqual(await Promise.all(answers), ['a!', null, 'a!'])
+    assert.deepEqual(await Promise.all(results), ['a!', null, 'a!'])
   })
 
-  it('wait for nobody: what comes in the next turn is sent while the first is under way', async () => {
+  it('do not wait: those of the next turn are sent while the first batch is in flight', async () => {
     const { find, sent } = gathering(10)
-    const answers = [find('a', 100)]
+    const results = [find('a', 100)]
     await turn()
-    answers.push(find('b', 100))
+    results.push(find('b', 100))
     await turn()
     assert.deepEqual(
       sent.map(({ keys }) => keys),
       [['a'], ['b']],
     )
     for (const batch of sent) batch.resolve(found('a', 'b'))
-    assert.deepEqual(await Promise.all(answers), ['a!', 'b!'])
+    assert.deepEqual(await Promise.all(results), ['a!', 'b!'])
   })
 
-  it('are no more than so many at a time', async () => {
+  it('are sent in batches of limited size', async () => {
     const { find, sent } = gathering(2)
-    const answers = ['a', 'b', 'c', 'd', 'e'].map((key) => find(key, 100))
+    const results = ['a', 'b', 'c', 'd', 'e'].map((key) => find(key, 100))
     await turn()
     assert.deepEqual(
       sent.map(({ keys }) => keys),
       [['a', 'b'], ['c', 'd'], ['e']],
     )
     for (const batch of sent) batch.resolve(found('a', 'b', 'c', 'd', 'e'))
-    assert.equal((await Promise.all(answers)).join(), 'a!,b!,c!,d!,e!')
+    assert.equal((await Promise.all(results)).join(), 'a!,b!,c!,d!,e!')
   })
 
-  it('are sent with the patience that was asked for, never another’s', async () => {
+  it('are sent with their own timeout, never with another’s', async () => {
     const { find, sent } = gathering(10)
-    const answers = [find('a', 100), find('b', 100), find('c', 7)]
+    const results = [find('a', 100), find('b', 100), find('c', 7)]
     await turn()
     assert.deepEqual(
       sent.map(({ keys, timeoutMs }) => [keys.join(), timeoutMs]),
@@ -70,10 +70,10 @@ describe('gathered look-ups', () => {
       ],
     )
     for (const batch of sent) batch.resolve(found())
-    await Promise.all(answers)
+    await Promise.all(results)
   })
 
-  it('that fail, fail for those that went along and for nobody else', async () => {
+  it('that fail reject only the lookups of their batch', async () => {
     const { find, sent } = gathering(2)
     const [first, second, third] = [find('a', 100), find('b', 100), find('c', 100)]
     await turn()
@@ -84,7 +84,7 @@ describe('gathered look-ups', () => {
     assert.equal(await third, 'c!')
   })
 
-  it('of which one cannot be read answer the others', async () => {
+  it('with one unreadable row still return the others', async () => {
     const { find, sent } = gathering(10)
     const [broken, whole] = [find('a', 100), find('b', 100)]
     await turn()

@@ -25,7 +25,7 @@ interface Joined extends PostgresInvalidations {
 
 const cleanUps: (() => Promise<unknown>)[] = []
 
-/** An instance on a database that may use what it keeps. */
+/** An instance whose cache is current. */
 async function join(
   { url }: Pick<TestDatabase, 'url'>,
   { directUrl = url, strict = true } = {},
@@ -81,7 +81,7 @@ describe('invalidations among instances', () => {
     return proxy
   }
 
-  it('a change by another writer is obeyed by each', async () => {
+  it('a change by another writer is applied by every instance', async () => {
     const [one, other] = [await join(stores.database), await join(stores.database)]
     const { digest } = await login(stores, await storedCustomer(stores))
     await revokeAll()
@@ -91,7 +91,7 @@ describe('invalidations among instances', () => {
     }
   })
 
-  it('an announcement resolves after every instance obeyed what was committed before it', async () => {
+  it('a publication resolves after every instance has applied the changes committed before it', async () => {
     const [one, other] = [await join(stores.database), await join(stores.database)]
     await sleep(LEASE_MS)
     const customer = await storedCustomer(stores)
@@ -103,7 +103,7 @@ describe('invalidations among instances', () => {
     }
   })
 
-  it('an announcement resolves when an instance that does not answer may use nothing any more', async () => {
+  it('a publication resolves when the lease of an unresponsive instance has expired', async () => {
     const proxy = await proxied()
     const one = await join(stores.database)
     const deaf = await join(stores.database, { directUrl: proxy.url })
@@ -117,7 +117,7 @@ describe('invalidations among instances', () => {
     }
   })
 
-  it('with prompt revocation an announcement waits for nobody', async () => {
+  it('with prompt revocation a publication does not wait', async () => {
     const proxy = await proxied()
     await join(stores.database, { directUrl: proxy.url })
     const prompt = await join(stores.database, { strict: false })
@@ -130,7 +130,7 @@ describe('invalidations among instances', () => {
     assert.equal(isDone, true)
   })
 
-  it('a lost link is made again, and whatever was kept is forgotten', async () => {
+  it('a lost listener connection is reopened, and the cache is cleared', async () => {
     const one = await join(stores.database)
     await signal('latchkey link')
     await until(() => !one.isCurrent())
@@ -141,7 +141,7 @@ describe('invalidations among instances', () => {
     await until(() => one.applied.some((each) => each.kind === 'digest' && each.digest === digest))
   })
 
-  it('a lost heartbeat connection is made again before it is missed', async () => {
+  it('a lost heartbeat connection is reopened before a lease expires', async () => {
     const one = await join(stores.database)
     for (let round = 0; round < 3; round += 1) {
       assert.equal((await signal('latchkey heartbeat')).length, 1)
@@ -151,7 +151,7 @@ describe('invalidations among instances', () => {
     assert.deepEqual(one.applied, [])
   })
 
-  it('a link that is silent is replaced; that nothing is kept meanwhile is said once, and so is its end', async () => {
+  it('a silent listener connection is replaced; suspended caching and its end are each reported once', async () => {
     const proxy = await proxied()
     const one = await join(stores.database, { directUrl: proxy.url })
     proxy.freeze()
@@ -177,7 +177,7 @@ describe('invalidations among instances', () => {
     await until(one.isCurrent)
   })
 
-  it('a notification that cannot be understood means: forget all, and keep nothing until the next link', async () => {
+  it('a notification that cannot be decoded clears the cache and disables it until the next connection', async () => {
     for (const payload of ['2 whatever', '', '1 unheard-of x']) {
       const one = await join(stores.database)
       await stores.database.sql("select pg_notify('latchkey', $1)", [payload])
@@ -192,7 +192,7 @@ describe('invalidations among instances', () => {
     }
   })
 
-  it('closing ends the use of what is kept, and leaves no connection', async () => {
+  it('closing ends the use of the cache and leaves no connection', async () => {
     const one = await join(stores.database)
     await one.close()
     assert.equal(one.isCurrent(), false)
@@ -208,7 +208,7 @@ describe('invalidations among instances', () => {
   })
 })
 
-describe('a process that keeps nothing', () => {
+describe('a process without a cache', () => {
   it('acknowledges a change when every lease has ended that was granted before it', async () => {
     const { publish, isCurrent } = leaseTimedInvalidations()
     const beganMs = performance.now()

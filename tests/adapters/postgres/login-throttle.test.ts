@@ -81,11 +81,11 @@ describe('the login throttle in PostgreSQL', () => {
 
   it('stores no e-mail and no address', async () => {
     const throttle = postgresLoginThrottle(stores.pool, LIMITS)
-    await throttle.take(attempt('nobody@example.com', '192.0.2.77'), TIMEOUT_MS)
+    await throttle.take(attempt('unknown@example.com', '192.0.2.77'), TIMEOUT_MS)
     const [{ text }] = (await stores.database.sql(
       "select string_agg(login_attempts::text || encode(key, 'escape'), ' ') as text from login_attempts",
     )) as unknown as [{ text: string }]
-    assert.doesNotMatch(text, /nobody|192\.0/)
+    assert.doesNotMatch(text, /unknown|192\.0/)
   })
 
   it('writes nothing for an attempt that is refused or waits, and announces nothing', async () => {
@@ -103,7 +103,7 @@ describe('the login throttle in PostgreSQL', () => {
     )
   })
 
-  it('prunes what says nothing any more, so many at a time, past those that are locked', async () => {
+  it('prunes expired rows up to the limit and skips locked ones', async () => {
     const throttle = postgresLoginThrottle(stores.pool, LIMITS)
     const fail = async (account: string) => {
       const admission = await throttle.take(attempt(account, account), TIMEOUT_MS)
@@ -114,7 +114,7 @@ describe('the login throttle in PostgreSQL', () => {
     assert.equal(await pruneLoginAttempts(stores.pool, 100, TIMEOUT_MS), 0)
     await advance(2 * HOUR_MS)
     await fail('c')
-    // Of the two accounts the failures in a row are kept for a month.
+    // The failures in a row of the two accounts stay stored for a month.
     assert.equal(await pruneLoginAttempts(stores.pool, 3, TIMEOUT_MS), 3)
     assert.equal(await pruneLoginAttempts(stores.pool, 3, TIMEOUT_MS), 1)
     assert.equal(await pruneLoginAttempts(stores.pool, 3, TIMEOUT_MS), 0)

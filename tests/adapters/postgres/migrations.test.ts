@@ -30,7 +30,8 @@ describe('migrations', () => {
     assert.deepEqual(await migrate(database), [])
   })
 
-  it('case 039, row H11: are applied once when five start at the same time', async (t) => {
+  // Public case 039, row H11
+  it('are applied once when five start at the same time', async (t) => {
     const count = rounds('H11', 3)
     for (let round = 0; round < count; round += 1) {
       const database = await emptyDatabase(t)
@@ -40,7 +41,8 @@ describe('migrations', () => {
     t.diagnostic(`H11: ${count} rounds of 5 at once, each migration applied once`)
   })
 
-  it('case 039, row H11: are applied once by five processes, which print nothing else', async (t) => {
+  // Public case 039, row H11
+  it('are applied once by five processes, which print nothing else', async (t) => {
     const count = rounds('H11_PROCESSES', 1)
     const path = new URL('../../../src/adapters/postgres/migrations.ts', import.meta.url).href
     const code = `import { migrate } from '${path}'; console.log(JSON.stringify(await migrate({ url: process.env.URL })))`
@@ -87,7 +89,7 @@ describe('migrations', () => {
   })
 })
 
-describe('migrations of a program of one’s own', () => {
+describe('migrations of a custom program', () => {
   it('are applied once beside those of Latchkey, in any order, by five at the same time', async (t) => {
     const set = ownMigrations(t)
     for (const first of ['own', 'latchkey']) {
@@ -115,7 +117,7 @@ describe('migrations of a program of one’s own', () => {
 })
 
 describe('readiness', () => {
-  it('needs a database that answers and every migration, and no less than the code knows', async (t) => {
+  it('needs a responding database with every migration that the code knows', async (t) => {
     const database = await emptyDatabase(t)
     const pool = openPool({ url: database.url, max: 2, prepared: true, onEvent: () => {} })
     const readiness = postgresReadiness(pool)
@@ -136,7 +138,7 @@ describe('row H10: a server', () => {
     assert.deepEqual(await checkServer(await emptyDatabase(t)), [])
   })
 
-  it('is refused when it answers commits before they are safe', async (t) => {
+  it('is refused when it acknowledges commits before they are durable', async (t) => {
     const database = await emptyDatabase(t)
     await database.sql(`alter database ${nameOf(database)} set synchronous_commit = off`)
     await assert.rejects(checkServer(database), {
@@ -174,7 +176,7 @@ describe('row H8: a server with a standby', () => {
     ['that no commit waits for', { names: '', commit: 'on', walsender: 1 }, /^A standby follows, and no/],
     ['that no session waits for', { names: '*', commit: 'local', walsender: 1 }, /^The setting .* is local/],
     ['to come, none yet', { names: '', commit: 'local', walsender: 0 }, null],
-    // Which changes data elsewhere and takes over from nobody.
+    // A logical replication target holds other data and takes over from no server.
     ['that only subscribes', { names: '', commit: 'on', walsender: 2 }, null],
   ] as const) {
     it(`${name} is ${warning === null ? 'as it should be' : 'warned of'}`, async (t) => {

@@ -33,7 +33,8 @@ describe('when the network fails, the pool', () => {
     await stores.close()
   })
 
-  it('case 071: refuses in time and holds its size while the server is frozen, and heals', async () => {
+  // Public case 071
+  it('refuses in time and holds its size while the server is frozen, and heals', async () => {
     await Promise.all(Array.from({ length: 20 }, () => one(pool)))
     proxy.freeze()
     for (let wave = 0; wave < 5; wave += 1) {
@@ -53,7 +54,7 @@ describe('when the network fails, the pool', () => {
     await Promise.all(Array.from({ length: 20 }, () => one(pool)))
   })
 
-  it('closes a socket although the frozen server says no goodbye', async () => {
+  it('closes a socket although the frozen server does not close it', async () => {
     for (const isBusy of [false, true]) {
       const client = new ImmediateCloseClient({ connectionString: proxy.url })
       client.on('error', () => {})
@@ -83,7 +84,8 @@ describe('when the network fails, the pool', () => {
     await cutter.close()
   })
 
-  it('case 071: refuses in time when nothing answers at the address, and leaks no socket', async () => {
+  // Public case 071
+  it('refuses in time when no server responds at the address, and leaks no socket', async () => {
     const sockets = new Set<Socket>()
     const blackHole = createServer((socket) => {
       sockets.add(socket)
@@ -105,15 +107,18 @@ describe('when the network fails, the pool', () => {
     blackHole.close()
   })
 
-  it('says Unavailable when nobody listens or the password is wrong', async () => {
+  it('rejects with Unavailable when no server listens or the password is wrong', async () => {
     const unused = createServer().listen(0, '127.0.0.1')
     await once(unused, 'listening')
     const { port } = unused.address() as AddressInfo
     unused.close()
     await once(unused, 'close')
-    const nobody = open(`postgres://x@127.0.0.1:${port}/x`)
-    await assert.rejects(one(nobody), (error) => error instanceof Unavailable && error.cause instanceof Error)
-    await nobody.close()
+    const unreachable = open(`postgres://x@127.0.0.1:${port}/x`)
+    await assert.rejects(
+      one(unreachable),
+      (error) => error instanceof Unavailable && error.cause instanceof Error,
+    )
+    await unreachable.close()
 
     const url = new URL(stores.database.url)
     url.username = 'no_such_role'

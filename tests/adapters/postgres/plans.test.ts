@@ -17,7 +17,7 @@ type Skipped = Map<string, number[]>
 /** The statements that read a table page by page. */
 const PAGED = /^list_(customers|tokens)$|_tokens_issued_before$/
 
-/** The part of a plan that is looked at. */
+/** The part of a plan that is checked. */
 interface PlanNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
@@ -34,7 +34,7 @@ describe('the plans on tables that have grown', () => {
     // What a statement that was prepared long ago runs with; every connection of the pool is made after this.
     await stores.database.sql(`alter database ${name} set plan_cache_mode = force_generic_plan`)
     await stores.database.sql(`
-      with somebody as (
+      with customer as (
         insert into customers (id, email, name, created_at)
         select gen_random_uuid(), 'customer-' || n || '@example.com', 'Customer ' || n, now()
           from generate_series(1, 3000) as n
@@ -42,7 +42,7 @@ describe('the plans on tables that have grown', () => {
       insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, revoked_at)
       select gen_random_uuid(), id, 'login', sha256((id::text || n)::bytea), '{*}', now(),
              case when n > 1 then now() end
-        from somebody, generate_series(1, 5) as n`)
+        from customer, generate_series(1, 5) as n`)
     await stores.database.sql('analyze customers, login_tokens')
   })
   after(() => stores.close())

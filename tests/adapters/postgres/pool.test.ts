@@ -80,7 +80,7 @@ describe('the pool', () => {
     assert.deepEqual(await stores.database.sql(state), [{ open: 0 }])
   })
 
-  it('waits no longer than it was told, and drops the connection that kept it waiting', async () => {
+  it('waits no longer than its timeout, and drops the connection that it waited for', async () => {
     const pid = await pidOf(pool)
     await assert.rejects(
       pool.run(200, (session) => session.query(SLEEP, [30])),
@@ -88,7 +88,7 @@ describe('the pool', () => {
     )
     assert.equal(pool.connections().used, 0)
     assert.notEqual(await pidOf(pool), pid)
-    // Nobody waits for the query any more, and the server ends it too.
+    // The caller no longer waits for the query, and the server cancels it too.
     const running =
       "select pid from pg_stat_activity where state = 'active' and query like '%pg_sleep%' and datname = current_database() and pid <> pg_backend_pid()"
     await until(async () => (await stores.database.sql(running)).length === 0)
@@ -118,7 +118,8 @@ describe('the pool', () => {
     assert.ok(new Set(pids).size <= MAX)
   })
 
-  it('case 070: outlives a client that is killed while idle', async () => {
+  // Public case 070
+  it('outlives a client that is killed while idle', async () => {
     const pid = await pidOf(pool)
     await killBackends(stores)
     await sleep(100)
@@ -142,7 +143,8 @@ describe('the pool', () => {
     assert.equal(typeof (await pidOf(pool)), 'number')
   })
 
-  it('row H4: answers or says Unavailable while its clients are killed, and nothing else', async (t) => {
+  // Proof row H4
+  it('responds or rejects with Unavailable while its clients are killed, and nothing else', async (t) => {
     const kills = rounds('H4', 30)
     let isOver = false
     let responded = 0
@@ -168,7 +170,7 @@ describe('the pool', () => {
     await Promise.all(load)
     await pidOf(pool)
     assert.ok(responded > 0 && refused > 0)
-    t.diagnostic(`H4: ${kills} kills, ${responded} answers, ${refused} refusals, 0 other errors`)
+    t.diagnostic(`H4: ${kills} kills, ${responded} responses, ${refused} refusals, 0 other errors`)
   })
 
   it('keeps statements prepared, or not where a pooler breaks them', async () => {

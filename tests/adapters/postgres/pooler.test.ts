@@ -26,12 +26,13 @@ describe('behind a transaction pooler', { skip }, () => {
   const start = (env: Record<string, string>): Promise<RunningApp> =>
     startApp({ database, env: { DATABASE_URL: pooler.url, DATABASE_PREPARED: 'off', ...env } })
 
-  it('it is told from a server', async () => {
+  it('a pooler is distinguished from a server', async () => {
     assert.equal(await isTransactionPooler(pooler.url), true)
     assert.equal(await isTransactionPooler(database.url), false)
   })
 
-  it('case 039: a migration is refused in one line', async () => {
+  // Public case 039
+  it('a migration is refused in one line', async () => {
     const empty = await createTestDatabase({ migrated: false })
     const before = await openPgBouncer(empty.url)
     try {
@@ -54,7 +55,7 @@ describe('behind a transaction pooler', { skip }, () => {
     ['with a direct address', () => ({ DATABASE_DIRECT_URL: database.url })],
     ['without a direct address', () => ({})],
   ] as const) {
-    it(`a logout on one instance is obeyed by the other from its answer on, ${name}`, async () => {
+    it(`a logout on one instance is applied by the other before its response, ${name}`, async () => {
       const [one, other] = [await start(env()), await start(env())]
       try {
         const { email } = await one.addCustomer({ email: `${randomUUID()}@example.com` })

@@ -12,7 +12,7 @@ describe('on PostgreSQL', () => {
   let stores: PostgresStores
   before(async () => {
     stores = await openPostgresStores()
-    // Two connections before anybody waits: while the second one is made, the first would give its lock up.
+    // Both connections are opened first: the first would release its lock while the second is being opened.
     await Promise.all([storedCustomer(stores), storedCustomer(stores)])
   })
   after(() => stores.close())
@@ -38,7 +38,8 @@ describe('on PostgreSQL', () => {
     assert.equal((await both).flat().filter(Boolean).length, 3)
   })
 
-  it('case 037, row H5: a locked row stops the changes to it in time, and nothing else', async (t) => {
+  // Public case 037, row H5
+  it('a locked row stops the changes to it in time, and nothing else', async (t) => {
     const customer = await storedCustomer(stores)
     const { token, digest } = await login(stores, customer)
     const other = await storedCustomer(stores)
@@ -66,7 +67,7 @@ describe('on PostgreSQL', () => {
     assert.ok(await loginTokens.findByDigest(digest, 1000))
     assert.ok((await login(stores, other)).accepted)
     const slowestMs = Math.max(...(await refusals))
-    assert.ok(slowestMs < 10_000, 'it waited for whoever holds the lock')
+    assert.ok(slowestMs < 10_000, 'it waited for the holder of the lock')
 
     await holder.query('rollback')
     await holder.end()
@@ -74,7 +75,8 @@ describe('on PostgreSQL', () => {
     t.diagnostic(`H5: 5 changes refused, the slowest after ${Math.round(slowestMs)} ms`)
   })
 
-  it('case 037: a last use waits for no locked row, is told of it and is written next time', async () => {
+  // Public case 037
+  it('a last use waits for no locked row, is told of it and is written next time', async () => {
     const customer = await storedCustomer(stores)
     const [held, free] = [await namedToken(stores, customer), await namedToken(stores, customer)]
     const uses = [held, free].map(({ token }) => ({ id: token.id, atMs: 1_700_000_000_000 }))
@@ -87,7 +89,7 @@ describe('on PostgreSQL', () => {
       (await loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).filter(
         ({ lastUsedAtMs }) => lastUsedAtMs !== null,
       )
-    // What waits for a lock is given up after 800 ms.
+    // A wait for a lock is cancelled after 800 ms.
     assert.deepEqual(await loginTokens.touch(uses, 1000), [held.token.id])
     assert.deepEqual(
       (await used()).map(({ id }) => id),

@@ -26,7 +26,7 @@ function storeTokens(count: number): Promise<unknown> {
       from owner, generate_series(1, ${count}) as n`)
 }
 
-/** Makes each update of a token with this name take longer. */
+/** Makes each update of a token with this name slower. */
 function slowUpdates(name: string, secondsPerRow: number): Promise<unknown> {
   return stores.database.sql(`
     create function slow() returns trigger language plpgsql as $$
@@ -82,7 +82,7 @@ describe('revoking tokens by their age on PostgreSQL', () => {
     assert.equal(await countRevoked(), revoked)
   })
 
-  it('makes every instance forget everything, also where no row changed', async () => {
+  it('makes every instance clear its cache, even when no row changed', async () => {
     const listener = new Client({ connectionString: stores.database.url })
     await listener.connect()
     const heard: (string | undefined)[] = []

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 
-describe('What PostgreSQL kept', () => {
+describe('What PostgreSQL stored', () => {
   let stores: PostgresStores
   before(async () => {
     stores = await openPostgresStores()

@@ -15,7 +15,8 @@ describe('the schema', () => {
   })
   after(() => stores.close())
 
-  it('case 053: keeps every time with its zone', async () => {
+  // Public case 053
+  it('keeps every time with its zone', async () => {
     const columns = await stores.database.sql<{ column_name: string; data_type: string }>(`
       select table_name, column_name, data_type from information_schema.columns
        where table_schema = 'public' and table_name in ('customers', 'login_tokens') and data_type ~ 'time|date'`)
@@ -25,7 +26,8 @@ describe('the schema', () => {
     }
   })
 
-  it('case 053: reads a moment as the same one in every zone of the process and of the session', async (t) => {
+  // Public case 053
+  it('reads a moment as the same one in every zone of the process and of the session', async (t) => {
     const zone = process.env.TZ
     t.after(() => {
       if (zone === undefined) delete process.env.TZ
@@ -77,7 +79,7 @@ describe('the schema', () => {
     await insert(other, 'bot', "'{}'")
   })
 
-  it('answers each look-up from an index', async () => {
+  it('uses an index for each lookup', async () => {
     const client = new Client({ connectionString: stores.database.url })
     await client.connect()
     // Else a table as small as this one is read whole whatever the indexes.
@@ -102,12 +104,12 @@ describe('the schema', () => {
     await client.end()
   })
 
-  it('reads a look-up through its index once the table has grown', async () => {
+  it('uses the index for a lookup once the table has grown', async () => {
     await stores.database.sql(`
-      with somebody as (insert into customers (id, email, created_at)
+      with customer as (insert into customers (id, email, created_at)
         select gen_random_uuid(), 'many' || n, now() from generate_series(1, 2000) as n returning id)
       insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
-        select gen_random_uuid(), id, 'login', sha256(id::text::bytea), '{*}', now() from somebody`)
+        select gen_random_uuid(), id, 'login', sha256(id::text::bytea), '{*}', now() from customer`)
     await stores.database.sql('analyze customers, login_tokens')
     const [row] = await stores.database.sql(`
       explain (format json) select * from login_tokens join customers on customers.id = login_tokens.customer_id

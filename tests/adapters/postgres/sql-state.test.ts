@@ -41,7 +41,7 @@ describe('an error of the database', () => {
 })
 
 describe('a notice of the database', () => {
-  it('tells of a commit that its standby may miss, in any language', () => {
+  it('recognises a commit that its standby may miss, in any language', () => {
     const german = { severity: 'WARNUNG', message: 'breche ab', routine: 'SyncRepWaitForLSN' }
     assert.equal(isUnreplicated(german), true)
     for (const other of [{}, { routine: 'EndTransactionBlock' }]) assert.equal(isUnreplicated(other), false)

@@ -46,7 +46,8 @@ describe('TLS to the database', { skip: withoutOpenssl }, () => {
     return { isEncrypted: encrypted > before, error }
   }
 
-  test('case 075: to a self-signed certificate is refused, and the line names sslmode', async () => {
+  // Public case 075
+  test('to a self-signed certificate is refused, and the line names sslmode', async () => {
     for (const mode of ['require', 'verify-full']) {
       const { isEncrypted, error } = await outcome(`sslmode=${mode}`)
       assert.equal(isEncrypted, false)
@@ -54,7 +55,8 @@ describe('TLS to the database', { skip: withoutOpenssl }, () => {
     }
   })
 
-  test('case 075: is established without a check, and with the certificate as the authority', async () => {
+  // Public case 075
+  test('is established without a check, and with the certificate as the authority', async () => {
     for (const query of [
       'sslmode=no-verify',
       `sslmode=verify-full&sslrootcert=${join(folder.path, 'cert.pem')}`,
@@ -63,7 +65,8 @@ describe('TLS to the database', { skip: withoutOpenssl }, () => {
     }
   })
 
-  test('case 075: makes a command write its one line and no warning of the driver', async () => {
+  // Public case 075
+  test('makes a command write its one line and no warning of the driver', async () => {
     const env = { DATABASE_URL: `${url}?sslmode=require` }
     const { code, stderr } = await runLatchkey(['migrate', '--check'], { cwd: folder.path, env })
     assert.equal(code, 1)

@@ -73,7 +73,7 @@ describe('The state of the triggers', () => {
   })
 
   for (const [breaks, sentence, mends] of FAULTS) {
-    it(`tells of: ${breaks}`, async () => {
+    it(`reports: ${breaks}`, async () => {
       const before = await state()
       await sql(breaks)
       assert.match((await state()).problems.join(' '), sentence)
@@ -85,14 +85,14 @@ describe('The state of the triggers', () => {
     })
   }
 
-  it('tells of a function that announces nothing', async () => {
+  it('reports a function that announces nothing', async () => {
     const [{ text } = { text: '' }] = await stores.database.sql<{ text: string }>(
       "select pg_get_functiondef('latchkey_announce_truncation()'::regprocedure) as text",
     )
     await sql(text.replace('perform', '-- perform'))
     assert.match(
       (await state()).problems.join(' '),
-      /latchkey_announce_truncation of the trigger announce_truncate on customers is not that of this version/,
+      /latchkey_announce_truncation of the trigger announce_truncate on customers does not match this version/,
     )
     await sql(text)
     assert.deepEqual((await state()).problems, [])

@@ -41,8 +41,8 @@ export const guessingRows: readonly Row[] = [
       {
         name: 'a failure gives its place back and is forgotten',
         file: THROTTLED,
-        find: "throttle.settle(place, 'failed', timeoutMs)",
-        replace: "throttle.settle(place, 'undecided', timeoutMs)",
+        find: "throttle.settle(slot, 'failed', timeoutMs)",
+        replace: "throttle.settle(slot, 'undecided', timeoutMs)",
       },
     ],
     run: (trial) =>
@@ -78,13 +78,13 @@ export const guessingRows: readonly Row[] = [
       {
         name: 'a success keeps its place as a failure does',
         file: THROTTLED,
-        find: 'throttle.settle(place, outcome, GIVING_BACK_MS)',
-        replace: "throttle.settle(place, 'failed', GIVING_BACK_MS)",
+        find: 'throttle.settle(slot, outcome, RELEASE_TIMEOUT_MS)',
+        replace: "throttle.settle(slot, 'failed', RELEASE_TIMEOUT_MS)",
       },
       {
         name: 'a success does not give its place back',
         file: THROTTLED,
-        find: "await givenBack(throttle, place, 'succeeded')",
+        find: "await releaseSlot(throttle, slot, 'succeeded')",
         replace: '',
       },
       {
@@ -189,7 +189,7 @@ export const guessingRows: readonly Row[] = [
       {
         name: 'without a limit by account nothing is counted by account',
         file: 'src/domain/login-limit.ts',
-        find: 'if (loginLimitAccount === null) return MOST_GUESSES',
+        find: 'if (loginLimitAccount === null) return MAX_GUESSES',
         replace: 'if (loginLimitAccount === null) return 1000',
       },
     ],

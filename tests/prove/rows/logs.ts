@@ -53,8 +53,8 @@ export const logRows: readonly Row[] = [
       {
         name: 'a refused token is told of with its text',
         file: 'src/application/use-cases/authenticate.ts',
-        find: '...idsOf(owned), reason }',
-        replace: '...idsOf(owned), token_id: presented, reason }',
+        find: '...auditIds(owned), reason }',
+        replace: '...auditIds(owned), token_id: presented, reason }',
       },
     ],
     async run(trial) {

@@ -50,8 +50,8 @@ const CACHE_MUTANTS: readonly Mutant[] = [
   {
     name: 'acknowledged before others obey',
     file: ANNOUNCED,
-    find: 'if (mayHaveEnded(answer)) await invalidations.publish(invalidation)',
-    replace: 'if (mayHaveEnded(answer)) void invalidations.publish(invalidation)',
+    find: 'if (mayHaveRevoked(result)) await invalidations.publish(invalidation)',
+    replace: 'if (mayHaveRevoked(result)) void invalidations.publish(invalidation)',
   },
   {
     name: 'expiry is not compared on a hit',
@@ -86,7 +86,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'the lease is counted from the return of a heartbeat',
     file: INSTANCE,
-    find: 'lease.grant(own.sentAt)',
+    find: 'lease.grant(sent.sentAt)',
     replace: 'lease.grant(currentMoment(clock))',
   },
   {
@@ -118,7 +118,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'the sleep of a machine is not noticed',
     file: LEASE,
-    find: 'return byTheWallMs >= 0 && byTheWallMs < LEASE_MS - MARGIN_MS',
+    find: 'return wallElapsedMs >= 0 && wallElapsedMs < LEASE_MS - MARGIN_MS',
     replace: 'return true',
   },
   NO_FORGETTING,
@@ -134,7 +134,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
     },
 
     heard(payload) {
-      // What is said before the link counts as up is covered by the forgetting that it begins with.
+      // Earlier notifications do not matter: the connection begins with an empty cache.
       if (!isLinked) return`,
     replace: `others.unlinked()
     },
@@ -147,9 +147,9 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'answers "seen" before it has obeyed',
     file: INSTANCE,
-    find: 'for (const invalidation of notice.invalidations) apply(invalidation)',
+    find: 'for (const invalidation of message.invalidations) apply(invalidation)',
     replace: `clock.after(20, () => {
-          for (const invalidation of notice.invalidations) apply(invalidation)
+          for (const invalidation of message.invalidations) apply(invalidation)
         })`,
   },
   CUSTOMER_AS_DIGEST,
@@ -232,27 +232,27 @@ function firstLine(text: string): string {
 /** Three guards at once: while one of them stands, the others are not needed. */
 function heartbeatsBeforeTheLink(): Mutant {
   const heard = `
-      const notice = decodeNotification(payload)
-      if (notice === null) {
+      const message = decodeNotification(payload)
+      if (message === null) {
         isUnderstood = false
         lease.end()
-        // Whoever said it may hold a lease and not be on the list.
+        // Its sender may hold a lease without being on the list of instances.
         others.unlinked()
         apply({ kind: 'everything' })
         warn(payload)
-      } else handle(notice)
+      } else handle(message)
     },
 
     published(payload, triggers) {
       `
   const published = `
-      // What was committed since the earlier state may not have been announced, and before the link nothing was heard.
+      // Changes since the earlier state may not have been published, and earlier ones were not received at all.
       const isSame = triggers.fingerprint === fingerprint
       if (!isSame) distrust(triggers)
-      const notice = decodeNotification(payload)
+      const message = decodeNotification(payload)
       if (triggers.problems.length > 0) return
-      if (notice?.says === 'beat') confirm(notice.n, 'isVerified')
-      if (notice?.says === 'ask' && isSame) others.verified(notice.n)
+      if (message?.says === 'beat') confirm(message.n, 'isVerified')
+      if (message?.says === 'ask' && isSame) others.verified(message.n)
     },
 
     beat() {

@@ -161,8 +161,8 @@ export const portRows: readonly Row[] = [
       {
         name: 'acknowledged although nobody could be told',
         file: ANNOUNCED,
-        find: 'if (mayHaveEnded(answer)) await invalidations.publish(invalidation)',
-        replace: 'if (mayHaveEnded(answer)) await invalidations.publish(invalidation).catch(() => {})',
+        find: 'if (mayHaveRevoked(result)) await invalidations.publish(invalidation)',
+        replace: 'if (mayHaveRevoked(result)) await invalidations.publish(invalidation).catch(() => {})',
       },
     ],
     async run(trial) {

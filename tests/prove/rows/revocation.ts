@@ -44,9 +44,9 @@ export const revocationRows: readonly Row[] = [
       {
         name: 'obeyed before the commit',
         file: ANNOUNCED,
-        find: '  const answer = await change.catch(',
+        find: '  const result = await change.catch(',
         replace:
-          '  await invalidations.publish(invalidation)\n  mayHaveEnded = () => false\n  const answer = await change.catch(',
+          '  await invalidations.publish(invalidation)\n  mayHaveEnded = () => false\n  const result = await change.catch(',
       },
     ],
     async run(trial) {

@@ -42,7 +42,7 @@ export const standbyRows: readonly Row[] = [
       {
         name: 'a commit whose wait was cancelled is a commit',
         file: 'src/adapters/postgres/connection/client-session.ts',
-        find: 'if (isOfPrimaryAlone)',
+        find: 'if (isOnPrimaryOnly)',
         replace: 'if (false)',
       },
       {

@@ -16,7 +16,7 @@ export const throttleMemoryRows: readonly Row[] = [
       {
         name: 'nothing is ever dropped',
         file: 'src/adapters/memory/login-attempts.ts',
-        find: 'if (young.size < GENERATION) return',
+        find: 'if (young.size < GENERATION_SIZE) return',
         replace: 'if (young.size > 0) return',
       },
     ],

@@ -4,14 +4,14 @@ import { DatabaseRefused } from './database-refused.ts'
 import type { Result, Row, Session } from './session.ts'
 import { isDiskFull, isReadOnly, isUnreplicated, judge } from './sql-state.ts'
 
-/** What became of a session's connection, for whoever lent it. */
+/** The state of a session's connection, for the pool. */
 export interface Health {
   isConnectionLost: boolean
   sawReadOnly: boolean
   sawDiskFull: boolean
 }
 
-/** Makes a session of a connected client; `health` is kept up to date. */
+/** Creates a session on a connected client. Updates `health` after every query. */
 export function sessionOn(client: ClientBase, prepared: boolean, health: Health): Session {
   return {
     query: ({ name, text }, values) =>
@@ -24,7 +24,7 @@ export function sessionOn(client: ClientBase, prepared: boolean, health: Health)
         await send({ text: 'commit' })
         return result
       } catch (error) {
-        // Whatever could not be rolled back goes with its connection.
+        // When the rollback fails, the pool closes the connection, which rolls back.
         if (!health.isConnectionLost) {
           await send({ text: 'rollback' }).catch(() => {
             health.isConnectionLost = true
@@ -36,14 +36,14 @@ export function sessionOn(client: ClientBase, prepared: boolean, health: Health)
   }
 
   async function send(query: { name?: string; text: string; values?: unknown[] }): Promise<Result> {
-    let isOfPrimaryAlone = false
-    const hear = (notice: object) => {
-      isOfPrimaryAlone ||= isUnreplicated(notice)
+    let isOnPrimaryOnly = false
+    const onNotice = (notice: object) => {
+      isOnPrimaryOnly ||= isUnreplicated(notice)
     }
-    client.on('notice', hear)
+    client.on('notice', onNotice)
     try {
       const { rows, rowCount } = await client.query<Row>(query)
-      if (isOfPrimaryAlone) throw new DatabaseRefused('The wait for the synchronous standby was cancelled.')
+      if (isOnPrimaryOnly) throw new DatabaseRefused('The wait for the synchronous standby was cancelled.')
       return { rows, count: rowCount ?? 0 }
     } catch (error) {
       const { isBug, isConnectionLost } = judge(error)
@@ -53,7 +53,7 @@ export function sessionOn(client: ClientBase, prepared: boolean, health: Health)
       if (isBug) throw error
       throw new Unavailable({ cause: error })
     } finally {
-      client.off('notice', hear)
+      client.off('notice', onNotice)
     }
   }
 }

@@ -6,8 +6,9 @@ import { ImmediateCloseClient } from './immediate-close-client.ts'
 const CONNECT_MS = 5000
 
 /**
- * Lends a connection outside the pool, and ends it afterwards; throws `DatabaseUnreachable` in one line. A query waits
- * for `queryMs` milliseconds, without it for ever.
+ * Opens a connection outside the pool, runs `work` with it and closes it. Returns the result of `work`. Throws
+ * `DatabaseUnreachable` when it cannot connect within five seconds. A query times out after `queryMs` milliseconds;
+ * without it, never.
  */
 export async function withDirectClient<T>(
   url: string,
@@ -21,13 +22,13 @@ export async function withDirectClient<T>(
     ...(queryMs === undefined ? {} : { query_timeout: queryMs }),
     application_name: 'latchkey',
   })
-  // The query that was running rejects as well: the listener only keeps the process alive.
+  // The running query rejects too. Without a listener the error would end the process.
   client.on('error', () => {})
   try {
     await client.connect()
   } catch (error) {
     throw new DatabaseUnreachable(
-      `The database at ${client.host}:${client.port} cannot be reached: ${failureReason(error)}.${hintOf(error)}`,
+      `The database at ${client.host}:${client.port} cannot be reached: ${failureReason(error)}.${tlsHint(error)}`,
       { cause: error },
     )
   }
@@ -38,11 +39,11 @@ export async function withDirectClient<T>(
   }
 }
 
-function hintOf(error: unknown): string {
-  return isOfTls(error) ? ' Check sslmode in DATABASE_URL; the README tells what each value means.' : ''
+function tlsHint(error: unknown): string {
+  return isOfTls(error) ? ' Check sslmode in DATABASE_URL; the README describes its values.' : ''
 }
 
-/** Why a connection failed, in one line. An attempt at several addresses rejects with an empty message and a code. */
+/** Returns why a connection failed, in one line. A failure at several addresses has an empty message and a code. */
 export function failureReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error ? String(error.code) : error.name

@@ -1,8 +1,8 @@
 const MODES_LIKE_VERIFY_FULL = ['prefer', 'require', 'verify-ca']
 
 /**
- * The URL as the driver takes it without a warning: to this driver `prefer`, `require` and `verify-ca` mean
- * `verify-full`, and it says so on standard error each time.
+ * Returns the URL in a form for which the driver prints no warning. This driver treats `prefer`, `require` and
+ * `verify-ca` as `verify-full` and warns on standard error each time.
  */
 export function driverUrl(url: string): string {
   const query = url.indexOf('?')
@@ -13,7 +13,7 @@ export function driverUrl(url: string): string {
   return `${url.slice(0, query)}?${parameters}`
 }
 
-/** Whether an error is of TLS: of a certificate, or of a server that speaks none. */
+/** Whether an error is a TLS error: an invalid certificate, or a server without TLS. */
 export function isOfTls(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import { Client, type Connection } from 'pg'
 
 /**
- * A client that ends at once: it says goodbye and closes its socket without waiting for the server to close first,
- * so that a frozen server holds no sockets.
+ * A client that closes at once: it sends the termination message and closes its socket without waiting for the server, so
+ * that a frozen server holds no sockets.
  */
 export class ImmediateCloseClient extends Client {
   override end(): Promise<void>
@@ -16,6 +16,6 @@ export class ImmediateCloseClient extends Client {
 }
 
 function socketOf(client: Client): Socket {
-  // The driver's types leave the connection out; its documentation does not.
+  // The driver documents the connection, but its types omit it.
   return (client as unknown as { connection: Connection }).connection.stream as Socket
 }

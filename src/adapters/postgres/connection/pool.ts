@@ -7,16 +7,18 @@ import { ImmediateCloseClient } from './immediate-close-client.ts'
 import type { Session } from './session.ts'
 import { judge } from './sql-state.ts'
 
-/** Something that an operator may want to read in the log. */
+/** An event of the pool, for the log. */
 export interface DatabaseEvent {
   readonly kind: 'connection_lost' | 'standby_refused' | 'read_only' | 'disk_full'
   readonly detail: string
 }
 
-/** How to open a pool; `prepared: false` is for poolers that break prepared statements. */
+/** The options of a pool. */
 export interface PoolOptions {
   readonly url: string
+  /** The largest number of connections. */
   readonly max: number
+  /** False for a pooler that breaks prepared statements. */
   readonly prepared: boolean
   readonly onEvent: (event: DatabaseEvent) => void
 }
@@ -24,30 +26,31 @@ export interface PoolOptions {
 /** Connections to one PostgreSQL database, at most `max`. */
 export interface DatabasePool {
   /**
-   * Lends a connection for a unit of work. Queueing, connecting and querying together take at most `waitMs`; past
-   * them, or when the database is out of reach, it throws `Unavailable`, and a change's outcome is unknown.
+   * Runs `work` with a connection and returns its result. Queueing, connecting and querying together take at most
+   * `timeoutMs` milliseconds. After that, or when the database cannot be reached, it rejects with `Unavailable`, and the
+   * outcome of a change is unknown.
    */
   run<T>(timeoutMs: number, work: (session: Session) => Promise<T>): Promise<T>
-  /** Connections open or being opened. */
+  /** Returns the number of connections that are open or being opened. */
   size(): number
-  /** The connections now, and the requests that wait for one. */
+  /** Returns the number of connections in use and idle, their limit, and the number of requests that wait for one. */
   connections(): {
     readonly used: number
     readonly idle: number
     readonly max: number
     readonly pending: number
   }
-  /** Closes the connections once the work that holds them is done. */
+  /** Closes the connections once the work that uses them is done. */
   close(): Promise<void>
 }
 
 const CONNECT_MS = 1000
 const IDLE_MS = 60_000
 
-// The server gives up a little before the caller does, which saves the connection. A pooler refuses these settings
-// at start-up, and in transaction mode loses them later: the caller's own clock is what bounds a wait. The value of
-// synchronous_commit is pinned, so that nobody can turn it off for connections that are open: with it off, a crash
-// would lose acknowledged revocations.
+// The server cancels a little before the caller's timeout, which saves the connection. A pooler refuses these settings at
+// start-up, and loses them later in transaction mode: the timer of this process is what bounds a wait. The value of
+// synchronous_commit is pinned, so that an operator cannot turn it off for open connections: a crash would then lose
+// acknowledged revocations.
 const SET_UP = {
   name: 'set_up_session',
   text: `
@@ -59,7 +62,7 @@ const SET_UP = {
            pg_is_in_recovery() as is_standby`,
 }
 
-/** Opens a pool; it connects when it is first used, and survives every loss of a connection. */
+/** Opens a pool. It connects on first use, and replaces lost connections. */
 export function openPool({ url, max, prepared, onEvent }: PoolOptions): DatabasePool {
   const pool = new Pool({
     connectionString: driverUrl(url),
@@ -70,15 +73,15 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
     keepAlive: true,
     application_name: 'latchkey',
   })
-  // The pool hears of idle clients only, and a client's error without a listener ends the process.
+  // The pool reports errors of idle clients only, and an error without a listener ends the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => {
     client.on('error', (error: Error) => onEvent({ kind: 'connection_lost', detail: error.message }))
   })
 
-  // One refused write tells that the primary has moved: every connection made before is of the old one.
+  // A refused write means that the primary has moved: every earlier connection belongs to the old one.
   let era = 0
-  const eraOf = new WeakMap<PoolClient, number>()
+  const clientEras = new WeakMap<PoolClient, number>()
 
   return {
     run,
@@ -93,12 +96,12 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
   }
 
   async function run<T>(timeoutMs: number, work: (session: Session) => Promise<T>): Promise<T> {
-    let isOver = false
+    let isTimedOut = false
     let drop = () => {}
     let timer: NodeJS.Timeout | undefined
-    const timeUp = new Promise<never>((_, reject) => {
+    const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        isOver = true
+        isTimedOut = true
         drop()
         reject(
           new Unavailable({
@@ -108,14 +111,14 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
       }, timeoutMs)
     })
     try {
-      return await Promise.race([lend(), timeUp])
+      return await Promise.race([runOnClient(), timeout])
     } finally {
       clearTimeout(timer)
     }
 
-    async function lend(): Promise<T> {
-      const client = await checkOut(() => isOver)
-      if (isOver) {
+    async function runOnClient(): Promise<T> {
+      const client = await checkOut(() => isTimedOut)
+      if (isTimedOut) {
         client.release()
         throw new Unavailable()
       }
@@ -123,27 +126,27 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
       drop = () => client.release(true)
       try {
         const session = sessionOn(client, prepared, health)
-        if (!eraOf.has(client)) await setUp(client, session, health)
+        if (!clientEras.has(client)) await setUp(client, session, health)
         return await work(session)
       } finally {
         if (health.sawReadOnly) beginNewEra()
         if (health.sawDiskFull)
-          onEvent({ kind: 'disk_full', detail: 'The database has no room on its disk.' })
-        if (!isOver) client.release(health.isConnectionLost)
+          onEvent({ kind: 'disk_full', detail: 'The disk of the database server is full.' })
+        if (!isTimedOut) client.release(health.isConnectionLost)
       }
     }
   }
 
-  async function checkOut(isOver: () => boolean): Promise<PoolClient> {
+  async function checkOut(isTimedOut: () => boolean): Promise<PoolClient> {
     for (;;) {
       const client = await pool.connect().catch((error: unknown) => {
-        // The queue forgets after a second whoever waits in it; a caller with more patience gets in line again.
-        if (isQueueTimeout(error) && !isOver()) return null
+        // The pool's queue times out after one second; a caller with a longer timeout queues again.
+        if (isQueueTimeout(error) && !isTimedOut()) return null
         if (judge(error).isBug) throw error
         throw new Unavailable({ cause: error })
       })
       if (client === null) continue
-      if ((eraOf.get(client) ?? era) === era) return client
+      if ((clientEras.get(client) ?? era) === era) return client
       client.release(true)
     }
   }
@@ -155,12 +158,12 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
       onEvent({ kind: 'standby_refused', detail: 'The database is a standby, which may lag behind.' })
       throw new Unavailable({ cause: new DatabaseRefused('The database is a standby.') })
     }
-    eraOf.set(client, era)
+    clientEras.set(client, era)
   }
 
   function beginNewEra(): void {
     era += 1
-    onEvent({ kind: 'read_only', detail: 'The database refuses to write; all its connections are replaced.' })
+    onEvent({ kind: 'read_only', detail: 'The database is read-only; all connections are being replaced.' })
   }
 }
 

@@ -14,25 +14,25 @@ const FACTS = `
          pg_is_in_recovery() as is_standby,
          (select rolsuper from pg_roles where rolname = current_user) as owns_settings`
 
-const ABANDONED =
-  'A standby follows, and no commit waits for it: a failover to it would bring tokens back that were revoked shortly before. Set synchronous_standby_names.'
+const NO_SYNCHRONOUS_STANDBY =
+  'A standby follows, and no commit waits for it: a failover to it would restore tokens that were revoked shortly before. Set synchronous_standby_names.'
 
-const NO_SESSION_WAITS =
-  'The setting synchronous_commit is local: a failover would bring revoked tokens back, as no commit waits for the synchronous standby. Set it to on.'
+const LOCAL_COMMIT =
+  'The setting synchronous_commit is local: a failover would restore revoked tokens, because no commit waits for the synchronous standby. Set it to on.'
 
-/** Something about a server that breaks what the service promises, or would in a failover. */
+/** A setting or property of a server that breaks the service's guarantees, at once or in a failover. */
 export interface ServerFault {
-  /** Whether no service starts on it. */
+  /** Whether the service refuses to start with it. */
   readonly isFatal: boolean
   readonly sentence: string
 }
 
-/** Everything that is wrong with the server of a connection. */
+/** Returns every fault of the server of a connection. */
 export async function serverFaults(client: Client): Promise<readonly ServerFault[]> {
   const facts = (await client.query(FACTS)).rows[0]
   const { major, encoding, fsync, synchronous_commit, is_standby, owns_settings } = facts
   const fatal: string[] = []
-  const warnings = warningsOfStandbys(facts)
+  const warnings = standbyWarnings(facts)
 
   if (major < OLDEST_MAJOR) fatal.push(`PostgreSQL ${major} is too old: ${OLDEST_MAJOR} or newer is needed.`)
   if (encoding !== 'UTF8') fatal.push(`The database's encoding is ${encoding}: UTF8 is needed.`)
@@ -53,12 +53,12 @@ export async function serverFaults(client: Client): Promise<readonly ServerFault
   ]
 }
 
-function warningsOfStandbys({
+function standbyWarnings({
   synchronous_standby_names,
   synchronous_commit,
   standbys,
 }: Record<string, unknown>): string[] {
   const isSynchronous = synchronous_standby_names !== ''
-  if (!isSynchronous && standbys !== 0) return [ABANDONED]
-  return isSynchronous && synchronous_commit === 'local' ? [NO_SESSION_WAITS] : []
+  if (!isSynchronous && standbys !== 0) return [NO_SYNCHRONOUS_STANDBY]
+  return isSynchronous && synchronous_commit === 'local' ? [LOCAL_COMMIT] : []
 }

@@ -1,21 +1,25 @@
-/** A query with the name under which the server keeps it prepared. */
+/** A query, and the name of its prepared statement on the server. */
 export interface Statement {
   readonly name: string
   readonly text: string
 }
 
-/** A row as the driver reads it. */
+/** A row as the driver returns it. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** What a query gave: its rows, and how many rows it read or changed. */
+/** The result of a query: its rows, and the number of rows that it read or changed. */
 export interface Result {
   readonly rows: readonly Row[]
   readonly count: number
 }
 
-/** One connection, lent for a unit of work. Its errors are `Unavailable`, or the driver's own for a bug. */
+/** One connection for a unit of work. Its methods reject with `Unavailable`, or with the driver's error for a bug. */
 export interface Session {
+  /** Runs a statement; returns its result. */
   query(statement: Statement, values: readonly unknown[]): Promise<Result>
-  /** Runs the work in one READ COMMITTED transaction; a lost reply to its commit is `Unavailable`: outcome unknown. */
+  /**
+   * Runs `work` in one READ COMMITTED transaction and returns its result. Rejects with `Unavailable` when the reply to the
+   * commit is lost; the outcome is then unknown.
+   */
   transaction<T>(work: () => Promise<T>): Promise<T>
 }

@@ -4,9 +4,9 @@ import { serverFaults } from '../connection/server-faults.ts'
 import { TRIGGER_PROBLEMS } from '../revocation/trigger-state.ts'
 
 /**
- * Throws `DatabaseRefused` for a server that would break what the service promises: one that is too old, a standby,
- * not in UTF-8, or one that forgets commits when it crashes. Answers warnings: about what the role cannot change, and
- * about standbys that a failover would lose acknowledged revocations to.
+ * Throws `DatabaseRefused` for a server that breaks the service's guarantees: one that is too old, a standby, not in
+ * UTF-8, or one that loses commits in a crash. Returns warnings about settings that the role cannot change, and about
+ * standbys to which a failover would lose acknowledged revocations.
  */
 export async function checkServer({ url }: { readonly url: string }): Promise<readonly string[]> {
   const faults = await withDirectClient(url, serverFaults)
@@ -15,12 +15,12 @@ export async function checkServer({ url }: { readonly url: string }): Promise<re
   return faults.map(({ sentence }) => sentence)
 }
 
-/** Throws `DatabaseRefused` where a change of a token or a customer would not be announced to all instances. */
+/** Throws `DatabaseRefused` when the triggers would not publish every change of a token or a customer to all instances. */
 export async function checkTriggers(url: string): Promise<void> {
   const { rows } = await withDirectClient(url, (client) =>
     client.query<{ problems: readonly string[] }>(`select array(${TRIGGER_PROBLEMS}) as problems`),
   )
   const problems = rows.flatMap((row) => row.problems)
   if (problems.length > 0)
-    throw new DatabaseRefused(`Revocations would not be announced. ${problems.join(' ')}`)
+    throw new DatabaseRefused(`Revocations would not reach the other instances. ${problems.join(' ')}`)
 }

@@ -2,7 +2,7 @@ import { withDirectClient } from '../connection/direct-client.ts'
 
 const SAMPLES = 5
 
-/** How far this machine's clock is ahead of the server's, in whole milliseconds, by the sample that was answered soonest. */
+/** Returns how far this machine's clock is ahead of the server's, in whole milliseconds, from the fastest sample. */
 export function clockSkew(url: string, queryMs: number): Promise<number> {
   return withDirectClient(
     url,
@@ -14,7 +14,7 @@ export function clockSkew(url: string, queryMs: number): Promise<number> {
           'select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms',
         )
         const tookMs = Date.now() - sentMs
-        // As if the server had looked at its clock half-way.
+        // Assumes that the server read its clock half-way.
         if (tookMs < best.tookMs) best = { tookMs, skewMs: sentMs + tookMs / 2 - rows[0].now_ms }
       }
       return Math.round(best.skewMs)

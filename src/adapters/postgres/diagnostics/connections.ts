@@ -7,7 +7,7 @@ const LIMITS = `
          (select nullif(datconnlimit, -1) from pg_database where datname = current_database()
              and not (select rolsuper from pg_roles where rolname = current_user)) as database`
 
-/** Whether the limits of the server, the role and the database allow the connections that one instance takes. */
+/** Checks that the limits of the server, the role and the database allow the connections that one instance opens. */
 export async function connectionLimits(url: string, needed: number, queryMs: number): Promise<CheckResult> {
   const { server, role, database } = await withDirectClient(
     url,
@@ -15,16 +15,16 @@ export async function connectionLimits(url: string, needed: number, queryMs: num
     queryMs,
   )
   const most = Math.min(server, role ?? server, database ?? server)
-  const whose = most === server ? 'server' : most === role ? 'role' : 'database'
+  const limiter = most === server ? 'server' : most === role ? 'role' : 'database'
   const instances = Math.floor(most / needed)
   const facts = { needed, most, instances }
-  const message = `An instance takes up to ${needed} connections, the ${whose} ${most}: enough for ${instances}.`
+  const message = `An instance opens up to ${needed} connections, and the ${limiter} allows ${most}: enough for ${instances}.`
   if (instances > 0) return checkPassed('database.connections', message, facts)
   return checkFailed(
     'database.connections',
-    whose === 'server' ? 'warning' : 'failure',
+    limiter === 'server' ? 'warning' : 'failure',
     message,
-    `Lower DATABASE_POOL_MAX or WORKERS, or raise ${whose === 'server' ? 'max_connections' : `the connection limit of the ${whose}`}.`,
+    `Lower DATABASE_POOL_MAX or WORKERS, or raise ${limiter === 'server' ? 'max_connections' : `the connection limit of the ${limiter}`}.`,
     facts,
   )
 }

@@ -11,28 +11,28 @@ import { keepsPreparedStatements } from './prepared-statements.ts'
 import { serviceConditions } from './service-conditions.ts'
 import { storedHashes } from './stored-hashes.ts'
 
-/** What of the settings a database has to go together with. */
+/** The settings against which a database is checked. */
 export interface DatabaseSettings {
   readonly url: string
-  /** Without a transaction pooler in between, if the operator gave one. */
+  /** The address without a transaction pooler; the same as `url` unless the operator set it. */
   readonly directUrl: string
-  /** What its schema is made of. */
+  /** The migrations of its schema. */
   readonly sets: readonly MigrationSet[]
   readonly prepared: boolean
   readonly migrate: 'auto' | 'off'
-  /** Connections that one instance takes, all its processes together. */
+  /** The number of connections that one instance opens, all its processes together. */
   readonly connections: number
   readonly bcryptCost: number
 }
 
 const QUERY_MS = 10_000
 const TOO_MANY_CONNECTIONS = '53300'
-/** What the lives of tokens and the windows of limits, which are seconds and more, do not notice. */
-const SKEW_MS = 1000
+/** A skew that does not matter to token lifetimes and limit windows, which last seconds or more. */
+const MAX_SKEW_MS = 1000
 
 /**
- * Examines a PostgreSQL from outside, on connections of its own, and changes nothing in it. Where it cannot be
- * reached there is one finding; where one check fails, the others are made all the same.
+ * Checks a PostgreSQL server over separate connections and changes nothing in it. Never rejects: when the server cannot be
+ * reached, it returns only the results of the connection checks; when one check fails, the others still run.
  */
 export async function examineDatabase(settings: DatabaseSettings): Promise<readonly CheckResult[]> {
   const { url, directUrl, prepared } = settings
@@ -51,7 +51,7 @@ export async function examineDatabase(settings: DatabaseSettings): Promise<reado
     await attempt('database.passwords', () => passwords(directUrl, settings.bcryptCost)),
   ]
   const pending = findings.find(({ name }) => name === 'database.migrations')?.facts?.pending ?? []
-  // What a migration will create is not missing.
+  // Pending migrations create what these checks would report as missing.
   if (Array.isArray(pending) && pending.length === 0) {
     const conditions = serviceConditions(url, QUERY_MS)
     findings.push(...(await conditions.catch((error: unknown) => [failed('database.schema', error)])))
@@ -91,7 +91,7 @@ async function reach(name: string, url: string): Promise<CheckResult> {
       const tookMs = Math.round(performance.now() - beganMs)
       return checkPassed(
         name,
-        `PostgreSQL ${version} answers at ${client.host}:${client.port}, database ${database}, in ${tookMs} ms.`,
+        `PostgreSQL ${version} responds at ${client.host}:${client.port}, database ${database}, in ${tookMs} ms.`,
         { version, connect_ms: tookMs },
       )
     },
@@ -102,10 +102,15 @@ async function reach(name: string, url: string): Promise<CheckResult> {
 async function server(url: string): Promise<CheckResult> {
   const faults = await withDirectClient(url, serverFaults, QUERY_MS)
   if (faults.length === 0)
-    return checkPassed('database.server', 'Its version and its settings keep what the service promises.')
+    return checkPassed('database.server', 'The version and the settings of the server fit the service.')
   const state = faults.some(({ isFatal }) => isFatal) ? 'failure' : 'warning'
   const sentences = faults.map(({ sentence }) => sentence).join(' ')
-  return checkFailed('database.server', state, sentences, 'The README has a section on a database of yours.')
+  return checkFailed(
+    'database.server',
+    state,
+    sentences,
+    'See the section about your own database in the README.',
+  )
 }
 
 async function migrations({ directUrl, sets, migrate }: DatabaseSettings): Promise<CheckResult> {
@@ -137,36 +142,40 @@ async function link(url: string, directUrl: string, isPooled: boolean): Promise<
     return checkFailed(
       'database.link',
       'failure',
-      'The link goes through a transaction pooler, which loses notifications: no validation is kept, and a logout takes a second.',
+      'The listener connection goes through a transaction pooler, which loses notifications: no validation is cached, and a logout takes a second.',
       'Set DATABASE_DIRECT_URL to the address of the server itself.',
       facts,
     )
-  const heardMs = await receivesNotifications({ url, directUrl, queryMs: QUERY_MS })
-  if (heardMs === null)
+  const lagMs = await receivesNotifications({ url, directUrl, queryMs: QUERY_MS })
+  if (lagMs === null)
     return checkFailed(
       'database.link',
       'failure',
-      'What is notified through DATABASE_URL is not heard on the link: no validation is kept, and a logout takes a second.',
-      'Let DATABASE_URL and DATABASE_DIRECT_URL lead to the same database.',
+      'A notification through DATABASE_URL is not received on the listener connection: no validation is cached, and a logout takes a second.',
+      'Set DATABASE_URL and DATABASE_DIRECT_URL to the same database.',
       facts,
     )
   const way = isPooled ? ' through the transaction pooler' : ''
-  return checkPassed('database.link', `A notification${way} is heard on the link after ${heardMs} ms.`, {
-    ...facts,
-    heard_ms: heardMs,
-  })
+  return checkPassed(
+    'database.link',
+    `A notification${way} is received on the listener connection after ${lagMs} ms.`,
+    {
+      ...facts,
+      heard_ms: lagMs,
+    },
+  )
 }
 
 async function clock(url: string): Promise<CheckResult> {
   const skewMs = await clockSkew(url, QUERY_MS)
-  const facts = { skew_ms: skewMs, threshold_ms: SKEW_MS }
+  const facts = { skew_ms: skewMs, threshold_ms: MAX_SKEW_MS }
   const message = `This machine's clock is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead of'} the database's.`
-  if (Math.abs(skewMs) <= SKEW_MS) return checkPassed('database.clock', message, facts)
+  if (Math.abs(skewMs) <= MAX_SKEW_MS) return checkPassed('database.clock', message, facts)
   return checkFailed(
     'database.clock',
     'warning',
     message,
-    'Let both be set by NTP: tokens expire by the clock of each instance.',
+    'Synchronise both clocks with NTP: tokens expire by the clock of each instance.',
     facts,
   )
 }
@@ -180,16 +189,16 @@ async function passwords(url: string, cost: number): Promise<CheckResult> {
     return checkFailed(
       'database.passwords',
       'warning',
-      `${damaged} stored password hashes are damaged: nobody can log in with them.`,
-      'Set those passwords anew: the command customer password.',
+      `${damaged} stored password hashes are damaged: these customers cannot log in.`,
+      'Set new passwords for them with the command customer password.',
       facts,
     )
   if (dearer > 0)
     return checkFailed(
       'database.passwords',
       'warning',
-      `${dearer} stored password hashes cost more than BCRYPT_COST=${cost}: the time of an answer tells that these customers exist.`,
-      'Raise BCRYPT_COST to their cost, or leave it: each login renews one.',
+      `${dearer} stored password hashes cost more than BCRYPT_COST=${cost}: the response time of a login reveals that these customers exist.`,
+      'Raise BCRYPT_COST to their cost, or leave it: each login replaces one of these hashes.',
       facts,
     )
   return checkPassed(

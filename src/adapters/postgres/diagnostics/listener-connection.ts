@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withDirectClient } from '../connection/direct-client.ts'
 
-/** Not that of the invalidations: no instance is to hear it. */
+/** Not the channel of the invalidations: no instance listens to it. */
 const CHANNEL = 'latchkey_doctor'
-const HEARD_MS = 2000
+const RECEIVE_TIMEOUT_MS = 2000
 
-/** After how many milliseconds what is notified by one address is heard at the other; null for never. */
+/**
+ * Notifies through `url` and listens through `directUrl`. Returns the delay in milliseconds, or null when no notification
+ * arrives within two seconds.
+ */
 export function receivesNotifications({
   url,
   directUrl,
@@ -18,21 +21,21 @@ export function receivesNotifications({
 }): Promise<number | null> {
   return withDirectClient(
     directUrl,
-    async (link) => {
-      const word = randomUUID()
-      const heard = new Promise<number>((resolve) => {
-        link.on('notification', ({ payload }) => {
-          if (payload === word) resolve(performance.now())
+    async (listener) => {
+      const sentPayload = randomUUID()
+      const received = new Promise<number>((resolve) => {
+        listener.on('notification', ({ payload }) => {
+          if (payload === sentPayload) resolve(performance.now())
         })
       })
-      await link.query(`listen ${CHANNEL}`)
+      await listener.query(`listen ${CHANNEL}`)
       return withDirectClient(
         url,
-        async (voice) => {
-          const saidMs = performance.now()
-          await voice.query('select pg_notify($1, $2)', [CHANNEL, word])
-          const heardMs = await Promise.race([heard, sleep(HEARD_MS, null, { ref: false })])
-          return heardMs === null ? null : Math.round(heardMs - saidMs)
+        async (publisher) => {
+          const sentMs = performance.now()
+          await publisher.query('select pg_notify($1, $2)', [CHANNEL, sentPayload])
+          const receivedMs = await Promise.race([received, sleep(RECEIVE_TIMEOUT_MS, null, { ref: false })])
+          return receivedMs === null ? null : Math.round(receivedMs - sentMs)
         },
         queryMs,
       )

@@ -1,10 +1,10 @@
 import { withDirectClient } from '../connection/direct-client.ts'
 import { sqlState } from '../connection/sql-state.ts'
 
-/** What a pooler makes of a statement that another session has prepared, or that this one has lost. */
+/** The errors of a statement that another session has prepared, or that this session lacks. */
 const BROKEN = ['26000', '42P05', '0A000']
 
-/** Whether a statement that was prepared can be used in a later transaction, when a pooler lends another session for it. */
+/** Whether a prepared statement works in a later transaction, for which a pooler may assign another session. */
 export function keepsPreparedStatements(url: string, queryMs: number): Promise<boolean> {
   return withDirectClient(
     url,
@@ -15,7 +15,7 @@ export function keepsPreparedStatements(url: string, queryMs: number): Promise<b
           const statement = { name: 'latchkey_doctor', text: 'select 1' }
           try {
             await one.query(statement)
-            // It takes the session that the other has used.
+            // This occupies the session that the first client used.
             await other.query('begin')
             await one.query(statement)
             await other.query('commit')

@@ -6,8 +6,8 @@ import { FIND_PROBLEMS, SERVICE_CHECKS } from './service-checks.ts'
 /** Whether requests can be served from the database now. */
 export interface Readiness {
   /**
-   * Whether the database answers within `waitMs`, has every migration that this code needs, and which of the conditions
-   * of `SERVICE_CHECKS` it fails; never throws.
+   * Returns whether the database responds within `timeoutMs` milliseconds, whether it has every migration that this code
+   * needs, and the result of each of `SERVICE_CHECKS`. Never rejects.
    */
   checkStatus(timeoutMs: number): Promise<{
     readonly reachable: boolean
@@ -18,27 +18,27 @@ export interface Readiness {
   diskFull(): void
 }
 
-/** What readiness may be given. */
+/** The options of readiness. */
 export interface ReadinessOptions {
   /** A monotonic clock in milliseconds; `performance.now` by default. */
   readonly nowMs?: () => number
-  /** Receives the problems, in sentences for the operator, whenever a look finds others than the look before. */
+  /** Called with the problems, in sentences for the operator, when they differ from those of the previous check. */
   readonly onProblems?: (sentences: string) => void
 }
 
-/** After a write failed for want of room, the database counts as not writable for this duration. */
+/** After a write failed because the disk is full, the database counts as not writable for this duration. */
 const DISK_FULL_MS = 30_000
 
 /**
- * Readiness of a pool's database. A schema with more than this code knows is ready: while a newer version is rolled
- * out, the older instances go on serving.
+ * Checks the readiness of a pool's database. A schema that is newer than this code is ready: during the roll-out of a new
+ * version, the older instances continue to serve.
  */
 export function postgresReadiness(
   pool: DatabasePool,
   { nowMs = () => performance.now(), onProblems = () => {} }: ReadinessOptions = {},
 ): Readiness {
   const needed = knownMigrations()
-  // Only to be awaited in `look`, where a failure is a result.
+  // Awaited in `isCurrent`, which treats a failure as not current.
   needed.catch(() => {})
   let diskFullMs = -Infinity
   let reported = ''

@@ -1,12 +1,13 @@
 import type { Statement } from '../connection/session.ts'
 import { TRIGGER_PROBLEMS } from '../revocation/trigger-state.ts'
 
-/** A condition of the database without which requests fail. */
+/** A condition that the database must meet for requests to succeed. */
 export interface ServiceCheck {
-  /** Its name in `/readyz`; that of `doctor` begins with `database.`. Never renamed. */
+  /** Its name in `/readyz`; in `doctor` it has the prefix `database.`. Never renamed. */
   readonly name: string
-  /** SQL that changes nothing: a row with a sentence for each problem, for the role and the settings of its session. */
+  /** A read-only query that returns a sentence for each problem, for the role and the settings of its session. */
   readonly problems: string
+  /** What the operator can do about the problems. */
   readonly hint: string
 }
 

@@ -3,12 +3,12 @@ import { withDirectClient } from '../connection/direct-client.ts'
 import { sqlState } from '../connection/sql-state.ts'
 import { FIND_PROBLEMS, SERVICE_CHECKS } from './service-checks.ts'
 
-/** So much room an instance should find at least. */
-const ROOM_KB = 1024
+/** The smallest free space on the server's disk, in KiB. */
+const MIN_FREE_KB = 1024
 
 /**
- * Examines, as the role of the service, every condition without which requests fail: a finding for each. Less than a
- * mebibyte of room on the server's disk counts as not writable; a temporary table that is rolled back finds it out.
+ * Checks every condition of `SERVICE_CHECKS` as the role of the service; returns a result for each. Less than 1 MiB of
+ * free space on the server's disk counts as not writable; a temporary table tests it and is rolled back.
  */
 export function serviceConditions(url: string, queryMs: number): Promise<readonly CheckResult[]> {
   return withDirectClient(
@@ -19,7 +19,7 @@ export function serviceConditions(url: string, queryMs: number): Promise<readonl
       return SERVICE_CHECKS.map(({ name, hint }) => {
         const problems = rows.filter((row) => row.name === name).map(({ problem }) => problem)
         return problems.length === 0
-          ? checkPassed(`database.${name}`, FINE[name] ?? 'It is as it should be.')
+          ? checkPassed(`database.${name}`, PASSED_MESSAGES[name] ?? 'No problem was found.')
           : checkFailed(`database.${name}`, 'failure', problems.join(' '), hint)
       })
 
@@ -29,11 +29,11 @@ export function serviceConditions(url: string, queryMs: number): Promise<readonl
           await client.query('create temporary table latchkey_room (block text) on commit drop')
           await client.query('alter table latchkey_room alter column block set storage plain')
           await client.query(
-            `insert into latchkey_room select repeat('x', 8000) from generate_series(1, ${ROOM_KB / 8})`,
+            `insert into latchkey_room select repeat('x', 8000) from generate_series(1, ${MIN_FREE_KB / 8})`,
           )
           return false
         } catch (error) {
-          // Whoever may create no temporary table learns of a full disk from the log of the service.
+          // A role that may not create temporary tables skips this check; the service logs a full disk.
           return sqlState(error) === '53100'
         } finally {
           await client.query('rollback')
@@ -44,10 +44,10 @@ export function serviceConditions(url: string, queryMs: number): Promise<readonl
   )
 }
 
-const FINE: Readonly<Record<string, string>> = {
+const PASSED_MESSAGES: Readonly<Record<string, string>> = {
   writable: 'It accepts changes.',
   schema: 'The search_path of the role contains the tables and functions.',
   grants: 'The role has the privileges that requests need.',
-  indexes: 'Every unique index is there and valid.',
-  triggers: 'Every change of a token or a customer is announced.',
+  indexes: 'Every unique index exists and is valid.',
+  triggers: 'Every change of a token or a customer is published to all instances.',
 }

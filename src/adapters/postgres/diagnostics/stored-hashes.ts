@@ -1,6 +1,6 @@
 import { withDirectClient } from '../connection/direct-client.ts'
 
-/** The form of a whole hash, as `isWholePasswordHash` has it, with its cost. */
+/** Extracts the cost of a whole hash; the pattern is that of `isWholePasswordHash`. */
 const COUNTS = `
   with hashes as (
     select password_hash,
@@ -11,7 +11,10 @@ const COUNTS = `
          count(*) filter (where cost > $1)::int as dearer
   from hashes`
 
-/** How many stored hashes are damaged, and how many cost more; null where there is no table of customers yet. */
+/**
+ * Returns the number of stored hashes that are damaged, and of those with a higher cost than `cost`; null when the table
+ * of customers does not exist yet.
+ */
 export function storedHashes(
   url: string,
   cost: number,

@@ -1,35 +1,38 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { LEASE_MS } from './lease.ts'
 
-/** Knows when every instance obeys what this one has committed. */
+/** Waits until every instance has applied what this one has committed. */
 export interface Acknowledgements {
-  /** Resolves when every instance obeys all that was committed before the call, `LEASE_MS` later at the latest. */
+  /** Resolves when every instance has applied all changes committed before the call, after `LEASE_MS` at the latest. */
   settled(): Promise<void>
-  /** This instance's link is up: from here on it hears of all others. */
+  /** The listener connection is up: from now on this instance receives the messages of all others. */
   linked(): void
-  /** The link is lost, and with it the list of instances. */
+  /** The listener connection is lost: the list of instances is no longer complete. */
   unlinked(): void
+  /** A heartbeat of another instance was received. */
   heardBeat(instance: string): void
+  /** Another instance has stopped serving. */
   heardBye(instance: string): void
-  /** The own ask came back. */
+  /** This instance's ask `n` was received back. */
   heardEcho(n: number): void
-  /** The statement of the own ask found the triggers as they were: what was committed before it has been announced. */
+  /** The statement of ask `n` found the triggers unchanged: every change committed before it has been published. */
   verified(n: number): void
+  /** Another instance has acknowledged ask `n`. */
   heardSeen(instance: string, n: number): void
 }
 
-/** Whoever waits for the same ask, and the instances that have not obeyed it yet. */
+/** The callers that wait for one ask, and the instances that have not acknowledged it. */
 interface Round {
   readonly done: readonly (() => void)[]
   readonly missing: Map<string, () => void>
 }
 
-/** Stands for this instance among those that a round waits for. */
+/** The name of this instance among those that a round waits for. */
 const OWN = 'own'
 
 /**
- * Acknowledgements by asking: one ask covers every change committed before it was sent. An instance that does not
- * answer is waited for until the lease has ended that its last heartbeat before the ask can have given.
+ * Collects acknowledgements: one ask covers every change committed before it was sent. An instance that does not
+ * acknowledge is waited for until the lease of its last heartbeat before the ask has expired.
  */
 export function acknowledgements({
   clock,
@@ -42,9 +45,9 @@ export function acknowledgements({
   const rounds = new Map<number, Round>()
   let linkedMs = Infinity
   let asks = 0
-  /** The last own ask that was verified. */
+  /** The last ask that was verified. */
   let verifiedAsk = 0
-  /** Sent, and not come back. */
+  /** The ask that was sent and not received back. */
   let pending: {
     readonly n: number
     readonly voidMs: number
@@ -56,12 +59,12 @@ export function acknowledgements({
     settled: () =>
       new Promise((resolve) => {
         const nowMs = clock.monotonicMs()
-        // A lease that is used later than this is of a heartbeat sent after the commit.
-        const callOff = clock.after(LEASE_MS, resolve)
-        // Before, the list of instances may lack one whose last heartbeat this link was too young to hear.
+        // A lease that is valid after this belongs to a heartbeat sent after the commit.
+        const cancel = clock.after(LEASE_MS, resolve)
+        // Until then the list may lack an instance whose last heartbeat was sent before this connection listened.
         if (nowMs - linkedMs < LEASE_MS) return
         gathering.push(() => {
-          callOff()
+          cancel()
           resolve()
         })
         askForAll()
@@ -74,7 +77,7 @@ export function acknowledgements({
     unlinked() {
       linkedMs = Infinity
       lastBeatMs.clear()
-      // Whoever waits is released by the clock.
+      // The timers release the waiting callers.
       pending = null
       gathering = []
     },
@@ -92,10 +95,10 @@ export function acknowledgements({
       if (pending?.n !== n) return
       const round: Round = { done: pending.done, missing: new Map() }
       rounds.set(n, round)
-      // An ask whose statement found the triggers changed is never verified: the clock ends that wait.
+      // An ask whose statement found the triggers changed is never verified: the timer ends that wait.
       if (verifiedAsk < n) round.missing.set(OWN, () => {})
       const nowMs = clock.monotonicMs()
-      // Complete now: a heartbeat that committed before the ask has been heard before its echo.
+      // The list is complete now: a heartbeat that committed before the ask was received before its echo.
       for (const [instance, beatMs] of lastBeatMs) {
         const endsMs = beatMs + LEASE_MS
         if (nowMs >= endsMs) lastBeatMs.delete(instance)
@@ -116,7 +119,7 @@ export function acknowledgements({
     },
 
     heardSeen(instance, n) {
-      // What it obeyed before this ask it obeyed before the earlier ones, too.
+      // It has applied everything before this ask, and so everything before the earlier asks too.
       for (const earlier of [...rounds.keys()]) if (earlier <= n) applied(earlier, instance)
     },
   }
@@ -132,9 +135,9 @@ export function acknowledgements({
 
   function applied(n: number, instance: string): void {
     const round = rounds.get(n)
-    const callOff = round?.missing.get(instance)
-    if (round === undefined || callOff === undefined) return
-    callOff()
+    const cancel = round?.missing.get(instance)
+    if (round === undefined || cancel === undefined) return
+    cancel()
     round.missing.delete(instance)
     finish(n, round)
   }

@@ -5,33 +5,33 @@ import { createLease, currentMoment, type Moment } from './lease.ts'
 import { decodeNotification, encodeNotification, type ProtocolMessage } from './notifications.ts'
 import type { TriggerState } from './trigger-state.ts'
 
-/** One instance's part in the agreement, whatever carries its notices; the decision record 0007 argues for it. */
+/** One instance's part in the invalidation protocol, over any transport; decision record 0007 explains it. */
 export interface Instance {
-  /** The link listens from now on. */
+  /** The listener connection receives notifications from now on. */
   linked(): void
-  /** The link is lost: nothing that is kept may be used. */
+  /** The listener connection is lost: cached validations may not be used. */
   unlinked(): void
-  /** A notification came on the link. */
+  /** A notification was received. */
   heard(payload: string): void
   /** The statement that published a payload of this instance has committed, and found the triggers in this state. */
   published(payload: string, triggers: TriggerState): void
-  /** To be called every `BEAT_MS`: says that this instance is here, if its link is up. */
+  /** Sends a heartbeat if the listener connection is up. Called every `BEAT_MS`. */
   beat(): void
-  /** Whether what is kept may be used now. */
+  /** Whether cached validations may be used now. */
   holdsLease(): boolean
-  /** Resolves when every instance obeys all that was committed before the call. */
+  /** Resolves when every instance has applied all changes committed before the call. */
   settled(): Promise<void>
-  /** Says goodbye: nothing that is kept is used any more. */
+  /** Ends the lease and announces that this instance has stopped serving. */
   leave(): void
 }
 
 /** The time between two heartbeats, in milliseconds. */
 export const BEAT_MS = 250
 
-/** More heartbeats than can be under way within a lease. */
+/** More heartbeats than can be in flight within a lease. */
 const REMEMBERED_BEATS = 8
 
-/** An instance with a name that no other has. `send` may lose what it is given, and delay it. */
+/** Creates an instance with a unique name. `send` may lose or delay payloads. */
 export function protocolInstance({
   name,
   clock,
@@ -44,9 +44,9 @@ export function protocolInstance({
   readonly clock: Clock
   readonly send: (payload: string) => void
   readonly apply: (invalidation: Invalidation) => void
-  /** Hears of a notification that could not be understood. */
+  /** Called with a notification that cannot be decoded. */
   readonly warn: (payload: string) => void
-  /** Hears how long each heartbeat took to come back, in milliseconds. */
+  /** Called with the milliseconds that each heartbeat took to return. */
   readonly onReturn?: ((lagMs: number) => void) | undefined
 }): Instance {
   const lease = createLease(clock)
@@ -56,11 +56,11 @@ export function protocolInstance({
   })
   const beatsSent = new Map<number, Beat>()
   let beats = 0
-  /** The fingerprint of the triggers since the cache was last cleared; null before the first of a link. */
+  /** The fingerprint of the triggers since the cache was last cleared; null until the connection has read one. */
   let fingerprint: string | null = null
   let isLinked = false
   let hasLeft = false
-  /** False from a notice that could not be understood until the next link: it may have been of a newer agreement. */
+  /** False after a notification that cannot be decoded, until the next connection: it may be of a newer protocol. */
   let isUnderstood = true
 
   return {
@@ -74,35 +74,35 @@ export function protocolInstance({
     unlinked() {
       isLinked = false
       fingerprint = null
-      // A heartbeat that was sent before the next link is up tells nothing about what that link has missed.
+      // A heartbeat sent before the next connection is up proves nothing about what that connection has missed.
       beatsSent.clear()
       lease.end()
       others.unlinked()
     },
 
     heard(payload) {
-      // What is said before the link counts as up is covered by the forgetting that it begins with.
+      // Earlier notifications do not matter: the connection begins with an empty cache.
       if (!isLinked) return
-      const notice = decodeNotification(payload)
-      if (notice === null) {
+      const message = decodeNotification(payload)
+      if (message === null) {
         isUnderstood = false
         lease.end()
-        // Whoever said it may hold a lease and not be on the list.
+        // Its sender may hold a lease without being on the list of instances.
         others.unlinked()
         apply({ kind: 'everything' })
         warn(payload)
-      } else handle(notice)
+      } else handle(message)
     },
 
     published(payload, triggers) {
       if (!isLinked) return
-      // What was committed since the earlier state may not have been announced, and before the link nothing was heard.
+      // Changes since the earlier state may not have been published, and earlier ones were not received at all.
       const isSame = triggers.fingerprint === fingerprint
       if (!isSame) distrust(triggers)
-      const notice = decodeNotification(payload)
+      const message = decodeNotification(payload)
       if (triggers.problems.length > 0) return
-      if (notice?.says === 'beat') confirm(notice.n, 'isVerified')
-      if (notice?.says === 'ask' && isSame) others.verified(notice.n)
+      if (message?.says === 'beat') confirm(message.n, 'isVerified')
+      if (message?.says === 'ask' && isSame) others.verified(message.n)
     },
 
     beat() {
@@ -127,24 +127,24 @@ export function protocolInstance({
     send(encodeNotification({ says: 'beat', instance: name, n: beats }))
   }
 
-  function handle(notice: ProtocolMessage): void {
-    switch (notice.says) {
+  function handle(message: ProtocolMessage): void {
+    switch (message.says) {
       case 'changed':
-        for (const invalidation of notice.invalidations) apply(invalidation)
+        for (const invalidation of message.invalidations) apply(invalidation)
         break
       case 'beat':
-        if (notice.instance === name) cameBack(notice.n)
-        else others.heardBeat(notice.instance)
+        if (message.instance === name) cameBack(message.n)
+        else others.heardBeat(message.instance)
         break
       case 'ask':
-        if (notice.instance === name) others.heardEcho(notice.n)
-        else send(encodeNotification({ says: 'seen', instance: name, asker: notice.instance, n: notice.n }))
+        if (message.instance === name) others.heardEcho(message.n)
+        else send(encodeNotification({ says: 'seen', instance: name, asker: message.instance, n: message.n }))
         break
       case 'seen':
-        if (notice.asker === name) others.heardSeen(notice.instance, notice.n)
+        if (message.asker === name) others.heardSeen(message.instance, message.n)
         break
       case 'bye':
-        others.heardBye(notice.instance)
+        others.heardBye(message.instance)
         break
     }
   }
@@ -158,13 +158,13 @@ export function protocolInstance({
 
   /** Grants the lease of a heartbeat that came back and whose statement found the triggers intact. */
   function confirm(n: number, what: 'hasReturned' | 'isVerified'): void {
-    const own = beatsSent.get(n)
-    if (own === undefined) return
-    own[what] = true
-    if (!own.hasReturned || !own.isVerified) return
-    // Also whatever was sent before it and is still under way says less than this one.
+    const sent = beatsSent.get(n)
+    if (sent === undefined) return
+    sent[what] = true
+    if (!sent.hasReturned || !sent.isVerified) return
+    // Earlier heartbeats that are still in flight prove less than this one.
     for (const earlier of [...beatsSent.keys()]) if (earlier <= n) beatsSent.delete(earlier)
-    if (isUnderstood) lease.grant(own.sentAt)
+    if (isUnderstood) lease.grant(sent.sentAt)
   }
 
   function distrust(triggers: TriggerState): void {

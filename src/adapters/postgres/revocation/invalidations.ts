@@ -9,23 +9,23 @@ import { CHANNEL } from './notifications.ts'
 import { createPublisher } from './publisher.ts'
 import { createReconnectingClient } from './reconnecting-client.ts'
 
-/** How a process takes part in the invalidations of its database. */
+/** The options of invalidations over PostgreSQL. */
 export interface PostgresInvalidationsOptions {
-  /** The address by which the service queries: what is said takes the way of the changes. */
+  /** The address that the service queries: messages take the same path as the changes. */
   readonly url: string
-  /** An address of the same database without a transaction pooler in between, which loses notifications. */
+  /** An address of the same database without a transaction pooler, which loses notifications. */
   readonly directUrl: string
   /** False for poolers that break prepared statements. */
   readonly prepared: boolean
-  /** Whether a change is acknowledged when every instance obeys it, or when this one does. */
+  /** Whether a change is acknowledged once every instance has applied it (true), or once this one has (false). */
   readonly strict: boolean
   readonly clock: Clock
   readonly onEvent: (event: InvalidationsEvent) => void
-  /** Hears how long each heartbeat took from its sending to its return, in milliseconds. */
+  /** Called with the milliseconds that each heartbeat took to return. */
   readonly onLag?: ((lagMs: number) => void) | undefined
 }
 
-/** Something that an operator may want to read in the log. */
+/** An event of the invalidations, for the log. */
 export interface InvalidationsEvent {
   readonly kind: 'suspended' | 'resumed' | 'not_understood'
   readonly detail: string
@@ -33,16 +33,16 @@ export interface InvalidationsEvent {
 
 /** Invalidations among all processes of one database. */
 export interface PostgresInvalidations extends Invalidations {
-  /** Tells the others that this process serves nobody any more, and closes its two connections. */
+  /** Announces that this process has stopped serving, and closes its two connections. */
   close(): Promise<void>
 }
 
-/** A link that hears nothing of what its own process says for as long is a link no more. */
-const DEAF_MS = 2 * LEASE_MS
+/** A listener connection that does not receive this process's own messages for this duration is replaced. */
+const MAX_SILENCE_MS = 2 * LEASE_MS
 
 /**
- * Invalidations over LISTEN and NOTIFY: the triggers announce every change, whoever makes it. Until the link is up,
- * and whenever it fails, nothing that is kept counts as current, and changes are acknowledged a lease later.
+ * Invalidations over LISTEN and NOTIFY: triggers publish every change, also those of other programs. While the listener
+ * connection is down, cached validations are not current, and changes are acknowledged after the duration of a lease.
  */
 export function postgresInvalidations({
   url,
@@ -54,10 +54,10 @@ export function postgresInvalidations({
   onLag,
 }: PostgresInvalidationsOptions): PostgresInvalidations {
   const subscribers: ((invalidation: Invalidation) => void)[] = []
-  let heardMs = Infinity
+  let receivedMs = Infinity
   let currentMs = clock.monotonicMs()
   let isSuspended = false
-  let problem = 'The link to the database is not up yet.'
+  let problem = 'The listener connection to the database is not up yet.'
 
   const voice = createPublisher({
     url,
@@ -87,7 +87,7 @@ export function postgresInvalidations({
     onUp: listenTo,
     onDown(reason) {
       problem = reason
-      heardMs = Infinity
+      receivedMs = Infinity
       instance.unlinked()
     },
   })
@@ -115,9 +115,9 @@ export function postgresInvalidations({
   }
 
   function listenTo(client: Client): void {
-    heardMs = clock.monotonicMs()
+    receivedMs = clock.monotonicMs()
     client.on('notification', ({ payload = '' }) => {
-      heardMs = clock.monotonicMs()
+      receivedMs = clock.monotonicMs()
       instance.heard(payload)
     })
     instance.linked()
@@ -126,10 +126,11 @@ export function postgresInvalidations({
   function beat(): void {
     const nowMs = clock.monotonicMs()
     instance.beat()
-    if (nowMs - heardMs > DEAF_MS) link.renew('The link to the database is silent.')
+    if (nowMs - receivedMs > MAX_SILENCE_MS)
+      link.renew('The listener connection to the database receives nothing.')
     if (instance.holdsLease()) {
       currentMs = nowMs
-      if (isSuspended) onEvent({ kind: 'resumed', detail: 'Validations are kept again.' })
+      if (isSuspended) onEvent({ kind: 'resumed', detail: 'Validations are cached again.' })
       isSuspended = false
     } else if (!isSuspended && nowMs - currentMs > LEASE_MS) {
       isSuspended = true
@@ -138,7 +139,7 @@ export function postgresInvalidations({
   }
 }
 
-/** Invalidations for a process that keeps nothing: every instance obeys a change when the leases before it have ended. */
+/** Invalidations for a process without a cache: `publish` resolves when every lease granted before it has expired. */
 export function leaseTimedInvalidations(): Invalidations {
   return {
     subscribe() {},

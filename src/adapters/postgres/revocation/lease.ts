@@ -1,26 +1,28 @@
 import type { Clock } from '../../../lib/clock.ts'
 
-/** For how long after its sending a heartbeat that came back lets kept validations be used, in milliseconds. */
+/** How long after it was sent a returned heartbeat allows cached validations to be used, in milliseconds. */
 export const LEASE_MS = 1000
 
-/** What the clocks of two machines may differ in rate over one lease, with plenty to spare. */
+/** More than the clocks of two machines can drift apart over one lease. */
 const MARGIN_MS = 50
 
-/** A moment by both clocks. */
+/** A point in time by both clocks. */
 export interface Moment {
   readonly monotonicMs: number
   readonly wallMs: number
 }
 
-/** The right to use what is kept: all that was committed `LEASE_MS` ago or earlier has been obeyed here. */
+/** The right to use cached validations: every change committed `LEASE_MS` ago or earlier has been applied here. */
 export interface Lease {
-  /** Lasts from the sending of the heartbeat, not from its return. */
+  /** Starts the lease at the time when the heartbeat was sent, not when it returned. */
   grant(sentAt: Moment): void
+  /** Ends the lease. */
   end(): void
+  /** Whether the lease is valid now. */
   holds(): boolean
 }
 
-/** A lease that is compared with the clocks each time it is asked: a process that was paused finds it ended. */
+/** Creates a lease. It reads the clocks on each call of `holds`, so that a process finds it expired after a pause. */
 export function createLease(clock: Clock): Lease {
   let sentAt: Moment | null = null
   return {
@@ -33,14 +35,14 @@ export function createLease(clock: Clock): Lease {
     holds() {
       if (sentAt === null) return false
       if (clock.monotonicMs() - sentAt.monotonicMs >= LEASE_MS - MARGIN_MS) return false
-      // The monotonic clock stands still while a machine sleeps; the wall clock does not, but it may be set.
-      const byTheWallMs = clock.nowMs() - sentAt.wallMs
-      return byTheWallMs >= 0 && byTheWallMs < LEASE_MS - MARGIN_MS
+      // The monotonic clock stops while the machine sleeps. The wall clock does not, but it may be set.
+      const wallElapsedMs = clock.nowMs() - sentAt.wallMs
+      return wallElapsedMs >= 0 && wallElapsedMs < LEASE_MS - MARGIN_MS
     },
   }
 }
 
-/** Now, by both clocks. */
+/** Returns the current time by both clocks. */
 export function currentMoment(clock: Clock): Moment {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() }
 }

@@ -1,31 +1,32 @@
 import type { Invalidation } from '../../../application/ports/invalidations.ts'
 
-/** The channel of every notification; `sql/` names it too. */
+/** The channel of every notification; the triggers in `sql/` use it too. */
 export const CHANNEL = 'latchkey'
 
-/** The version of the format: of what triggers announce and of what instances say to one another. */
+/** The version of the message format of triggers and instances. */
 const VERSION = '1'
 
-/** What one notification says. Numbers count from 1, each instance its own. */
+/** One message. `n` counts from 1, separately for each instance. */
 export type ProtocolMessage =
   | { readonly says: 'changed'; readonly invalidations: readonly Invalidation[] }
-  /** "I am here": what committed before this was sent has been obeyed by whoever reads it. */
+  /** A heartbeat. A receiver has applied every change that committed before it was sent. */
   | { readonly says: 'beat'; readonly instance: string; readonly n: number }
-  /** "Tell me when you have obeyed all that came before this." */
+  /** Asks every instance to acknowledge when it has applied everything before this message. */
   | { readonly says: 'ask'; readonly instance: string; readonly n: number }
+  /** The acknowledgement of an ask. */
   | { readonly says: 'seen'; readonly instance: string; readonly asker: string; readonly n: number }
-  /** "I serve nobody any more." */
+  /** The instance has stopped serving. */
   | { readonly says: 'bye'; readonly instance: string }
 
-/** The payload of what an instance says. */
-export function encodeNotification(notice: Exclude<ProtocolMessage, { says: 'changed' }>): string {
-  const words = [VERSION, notice.says, notice.instance]
-  if (notice.says === 'seen') words.push(notice.asker)
-  if (notice.says !== 'bye') words.push(String(notice.n))
+/** Returns the payload of an instance's message. */
+export function encodeNotification(message: Exclude<ProtocolMessage, { says: 'changed' }>): string {
+  const words = [VERSION, message.says, message.instance]
+  if (message.says === 'seen') words.push(message.asker)
+  if (message.says !== 'bye') words.push(String(message.n))
   return words.join(' ')
 }
 
-/** Reads a payload; null when it cannot be understood, so that it may mean anything. */
+/** Decodes a payload. Returns null for an unknown format, which may mean anything. */
 export function decodeNotification(payload: string): ProtocolMessage | null {
   const [version, says, ...words] = payload.split(' ')
   if (version !== VERSION || words.includes('')) return null
@@ -48,8 +49,8 @@ export function decodeNotification(payload: string): ProtocolMessage | null {
   return null
 }
 
-function numbered(word: string, notice: (n: number) => ProtocolMessage): ProtocolMessage | null {
-  return /^[1-9]\d{0,14}$/.test(word) ? notice(Number(word)) : null
+function numbered(word: string, message: (n: number) => ProtocolMessage): ProtocolMessage | null {
+  return /^[1-9]\d{0,14}$/.test(word) ? message(Number(word)) : null
 }
 
 function changed(invalidations: readonly Invalidation[]): ProtocolMessage {

@@ -4,15 +4,15 @@ import { CHANNEL } from './notifications.ts'
 import { createReconnectingClient } from './reconnecting-client.ts'
 import { TRIGGER_FINGERPRINT, TRIGGER_PROBLEMS, type TriggerState } from './trigger-state.ts'
 
-/** Says notices to all instances, in order, over a connection of its own. */
+/** Publishes messages to all instances, in order, over a separate connection. */
 export interface Publisher {
-  /** Says it as soon as the connection is free; without a connection it is lost. */
+  /** Publishes the payload as soon as the connection is free. Without a connection the payload is lost. */
   say(payload: string): void
-  /** Closes the connection once all is said. */
+  /** Closes the connection once all payloads are published. */
   close(): Promise<void>
 }
 
-/** A speaker on the database of a URL, which may be a pooler's: each sentence is one transaction. */
+/** Creates a publisher. `url` may be that of a transaction pooler, because each statement is one transaction. */
 export function createPublisher({
   url,
   prepared,
@@ -24,13 +24,13 @@ export function createPublisher({
   /** False for a pooler that breaks prepared statements. */
   readonly prepared: boolean
   readonly onUp: () => void
-  /** Called for each heartbeat and ask when its statement has committed, with the state of the triggers that it found. */
+  /** Called for each heartbeat and ask once its statement has committed, with the state of the triggers that it found. */
   readonly onPublished: (payload: string, triggers: TriggerState) => void
   readonly onDown: (reason: string) => void
 }): Publisher {
   let client: Client | null = null
-  let unsaid: string[] = []
-  let saying: Promise<void> | null = null
+  let queued: string[] = []
+  let publishing: Promise<void> | null = null
   let triggers: TriggerState = { fingerprint: '', problems: [] }
   const connection = createReconnectingClient({
     url,
@@ -42,7 +42,7 @@ export function createPublisher({
     },
     onDown(reason) {
       client = null
-      unsaid = []
+      queued = []
       onDown(reason)
     },
   })
@@ -50,52 +50,52 @@ export function createPublisher({
   return {
     say(payload) {
       if (client === null) return
-      unsaid.push(payload)
-      if (saying === null) saying = sayAll(client)
+      queued.push(payload)
+      if (publishing === null) publishing = publishAll(client)
     },
     async close() {
-      await saying
+      await publishing
       await connection.close()
     },
   }
 
-  async function query(by: Client, { name, text }: Statement, values: unknown[]) {
-    return (await by.query<Partial<TriggerState>>({ ...(prepared && { name }), text, values })).rows
+  async function query(connected: Client, { name, text }: Statement, values: unknown[]) {
+    return (await connected.query<Partial<TriggerState>>({ ...(prepared && { name }), text, values })).rows
   }
 
-  async function sayAll(by: Client): Promise<void> {
+  async function publishAll(connected: Client): Promise<void> {
     try {
-      while (client === by && unsaid.length > 0) {
-        const payloads = unsaid
-        unsaid = []
+      while (client === connected && queued.length > 0) {
+        const payloads = queued
+        queued = []
         if (!payloads.some(isVerified)) {
-          await query(by, PUBLISH, [payloads])
+          await query(connected, PUBLISH, [payloads])
           continue
         }
-        const [found] = await query(by, PUBLISH_AND_VERIFY, [payloads])
-        // A change of the triggers is rare, and reading what is wrong with them costs more than the fingerprint.
+        const [found] = await query(connected, PUBLISH_AND_VERIFY, [payloads])
+        // The triggers rarely change, and reading their problems costs more than the fingerprint.
         if (found?.fingerprint !== triggers.fingerprint) {
-          const [read] = await query(by, READ_TRIGGERS, [])
+          const [read] = await query(connected, READ_TRIGGERS, [])
           triggers = { fingerprint: read?.fingerprint ?? '', problems: read?.problems ?? [] }
         }
         for (const payload of payloads) if (isVerified(payload)) onPublished(payload, triggers)
       }
     } catch (error) {
-      if (client === by) connection.renew((error as Error).message)
+      if (client === connected) connection.renew((error as Error).message)
     } finally {
-      saying = client === null || client === by ? null : sayAll(client)
+      publishing = client === null || client === connected ? null : publishAll(client)
     }
   }
 }
 
-/** Whether its statement has to read the state of the triggers: a lease or an acknowledgement depends on it. */
+/** Whether the statement must read the state of the triggers, because a lease or an acknowledgement depends on it. */
 function isVerified(payload: string): boolean {
   return / (beat|ask) /.test(payload)
 }
 
-// Nothing of this outlives a crash, so no commit waits for the disk, nor for a standby. Notifying commits follow one
-// another, and one of them may wait for a standby that is gone: the server gives up before this process does, or each
-// attempt would leave a backend behind. The settings end with the statement's transaction.
+// Notifications do not survive a crash, so the commit waits for neither the disk nor a standby. Notifying commits run one
+// after the other, and one of them may wait for a lost standby: the server cancels before this process does, otherwise
+// each attempt would leave a backend behind. The settings end with the statement's transaction.
 const PUBLISH = {
   name: 'publish',
   text: `

@@ -4,25 +4,25 @@ import { failureReason } from '../connection/direct-client.ts'
 import { driverUrl } from '../connection/driver-url.ts'
 import { ImmediateCloseClient } from '../connection/immediate-close-client.ts'
 
-/** A connection that is made again whenever it is lost, until it is closed. */
+/** A connection that is reopened whenever it is lost, until `close`. */
 export interface ReconnectingClient {
-  /** Ends the connection that there is, if any; another one follows. */
+  /** Closes the current connection, if any; a new one is opened. */
   renew(reason: string): void
-  /** Ends it for good. */
+  /** Closes the connection for good. */
   close(): Promise<void>
 }
 
 const CONNECT_MS = 2000
 const QUERY_MS = 1000
-const SHORTEST_PAUSE_MS = 50
-const LONGEST_PAUSE_MS = 2000
-/** A connection that lasted for less did not prove that the next one will. */
-const PROVEN_MS = 10_000
+const MIN_PAUSE_MS = 50
+const MAX_PAUSE_MS = 2000
+/** A connection that lasted this long resets the backoff. */
+const STABLE_MS = 10_000
 
 /**
- * Keeps a connection of its own to a database. `prepare` readies each new one; `onUp` follows when it is ready, and
- * `onDown` when it is lost or was not to be had. The pause between two attempts grows, and is by chance a little
- * longer or shorter, so that instances that lost a server together do not come back all at once.
+ * Maintains a separate connection to a database. Calls `prepare` on each new connection, `onUp` when it is ready, and
+ * `onDown` when it is lost or cannot be opened. The pause between two attempts grows exponentially with jitter, so that
+ * instances that lost a server together do not reconnect at once.
  */
 export function createReconnectingClient({
   url,
@@ -32,7 +32,7 @@ export function createReconnectingClient({
   onDown,
 }: {
   readonly url: string
-  /** Shown by the server beside the connection. */
+  /** The `application_name` of the connection on the server. */
   readonly name: string
   readonly prepare: (client: Client) => Promise<unknown>
   readonly onUp: (client: Client) => void
@@ -46,7 +46,7 @@ export function createReconnectingClient({
     renew: (reason) => lose(new Error(reason)),
     async close() {
       closing.abort()
-      lose(new Error('It is closed.'))
+      lose(new Error('The connection was closed.'))
       await ended
     },
   }
@@ -55,15 +55,14 @@ export function createReconnectingClient({
     let failures = 0
     while (!closing.signal.aborted) {
       const beganMs = performance.now()
-      onDown(await endOfOne())
-      failures = performance.now() - beganMs < PROVEN_MS ? failures + 1 : 0
-      const pauseMs =
-        Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** failures) * (0.5 + Math.random() / 2)
+      onDown(await runConnection())
+      failures = performance.now() - beganMs < STABLE_MS ? failures + 1 : 0
+      const pauseMs = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** failures) * (0.5 + Math.random() / 2)
       await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => {})
     }
   }
 
-  async function endOfOne(): Promise<string> {
+  async function runConnection(): Promise<string> {
     const client = new ImmediateCloseClient({
       connectionString: driverUrl(url),
       connectionTimeoutMillis: CONNECT_MS,

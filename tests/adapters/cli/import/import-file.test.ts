@@ -54,7 +54,7 @@ describe('customer import', () => {
       stderr,
       [
         'latchkey: line 4: password_hash: Must be bcrypt of the version $2a$, $2b$ or $2y$.',
-        'latchkey: line 5: email: Is the one of line 2.',
+        'latchkey: line 5: email: Is the same as in line 2.',
         'latchkey: line 6: Has 1 field, expected 3.',
         'latchkey: Rows were refused: 3.',
         '',

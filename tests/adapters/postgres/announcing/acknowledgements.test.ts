@@ -42,7 +42,7 @@ describe('An acknowledgement', () => {
     others.heardEcho(n)
   }
 
-  /** Answers whether it is settled by now. */
+  /** Returns whether it is settled by now. */
   function settling(): () => Promise<boolean> {
     let isSettled = false
     void others.settled().then(() => {
@@ -92,7 +92,7 @@ describe('An acknowledgement', () => {
     assert.equal(await isSettled(), true)
   })
 
-  it('waits a whole lease, and asks nobody, while the link is younger than one', async () => {
+  it('waits a whole lease without asking while the connection is younger than a lease', async () => {
     others.linked()
     clock.advance(LEASE_MS - 1)
     const isSettled = settling()
@@ -119,7 +119,7 @@ describe('An acknowledgement', () => {
     assert.deepEqual([await waiting(), await later()], [true, true])
   })
 
-  it('waits until every instance that was heard of has obeyed', async () => {
+  it('waits until every known instance has acknowledged', async () => {
     linkedForLong()
     others.heardBeat('a')
     others.heardBeat('b')
@@ -166,7 +166,7 @@ describe('An acknowledgement', () => {
     assert.equal(await isSettled(), true)
   })
 
-  it('does not wait for an instance that said goodbye, before or after the echo', async () => {
+  it('does not wait for an instance that has stopped serving, before or after the echo', async () => {
     linkedForLong()
     others.heardBeat('a')
     others.heardBye('a')
@@ -181,7 +181,7 @@ describe('An acknowledgement', () => {
     assert.equal(await before(), true)
   })
 
-  it('is given by what was seen of a later ask, and not by what was seen of an earlier one', async () => {
+  it('is given by the acknowledgement of a later ask, but not of an earlier one', async () => {
     linkedForLong()
     others.heardBeat('a')
     const first = settling()
@@ -196,7 +196,7 @@ describe('An acknowledgement', () => {
     assert.equal(await third(), false)
   })
 
-  it('is of one ask for all that wait, and of another for what committed after it was sent', async () => {
+  it('uses one ask for all waiting changes, and another for changes committed after it was sent', async () => {
     linkedForLong()
     const first = settling()
     const batch = [settling(), settling(), settling()]
@@ -210,7 +210,7 @@ describe('An acknowledgement', () => {
     assert.deepEqual(asked, [1, 2])
   })
 
-  it('comes a lease later when the ask is lost, and the next change asks again', async () => {
+  it('takes a whole lease when the ask is lost, and the next change asks again', async () => {
     linkedForLong()
     const lost = settling()
     clock.advance(300)
@@ -221,14 +221,14 @@ describe('An acknowledgement', () => {
     assert.equal(await lost(), true)
     const later = settling()
     assert.deepEqual(asked, [1, 2])
-    // The lost one was only late: it tells nothing of what was asked for since.
+    // The lost ask was only late: it acknowledges nothing that was committed after it.
     comeBack(1)
     assert.deepEqual([await batch(), await later()], [false, false])
     comeBack(2)
     assert.deepEqual([await batch(), await later()], [true, true])
   })
 
-  it('hears nothing in what belongs to no ask of its own', async () => {
+  it('ignores messages that belong to no ask of its own', async () => {
     linkedForLong()
     comeBack(1)
     others.heardSeen('a', 7)
@@ -238,7 +238,7 @@ describe('An acknowledgement', () => {
     assert.equal(await isSettled(), false)
   })
 
-  it('outlives the link when the echo has come: whoever is missing is waited for by its lease', async () => {
+  it('survives a lost connection after the echo: missing instances are waited for until their leases expire', async () => {
     linkedForLong()
     others.heardBeat('a')
     const isSettled = settling()

@@ -12,7 +12,7 @@ const INTACT: TriggerState = { fingerprint: 'intact', problems: [] }
 
 describe('An instance', () => {
   let clock: MovableClock
-  /** What it said and what it obeyed, in their order. */
+  /** The messages that it sent and the invalidations that it applied, in order. */
   let story: (string | Invalidation)[]
   let warnings: string[]
   let instance: Instance
@@ -43,14 +43,14 @@ describe('An instance', () => {
     clock.advance(LEASE_MS)
   }
 
-  /** What it said and obeyed because of this. */
+  /** The messages that it sent and the invalidations that it applied as a result. */
   function storyOf(doing: () => void): (string | Invalidation)[] {
     const earlier = story.length
     doing()
     return story.slice(earlier)
   }
 
-  it('sends a heartbeat when its link is up, forgets everything when that is published, and then takes its lease', () => {
+  it('sends a heartbeat when it is connected, clears the cache when that is published, and then gets its lease', () => {
     assert.deepEqual(
       storyOf(() => instance.linked()),
       ['1 beat me 1'],
@@ -76,7 +76,7 @@ describe('An instance', () => {
     ['were disabled', { fingerprint: 'disabled', problems: ['They are disabled.'] }],
     ['were replaced', { fingerprint: 'replaced', problems: [] }],
   ] as const) {
-    it(`forgets everything and ends its lease when the triggers ${change}`, () => {
+    it(`clears the cache and ends its lease when the triggers ${change}`, () => {
       instance.linked()
       comeBack('1 beat me 1')
       instance.beat()
@@ -95,7 +95,7 @@ describe('An instance', () => {
       assert.equal(instance.holdsLease(), triggers.problems.length === 0)
     })
 
-    it(`asks nobody, and waits a whole lease, when the triggers ${change}`, async () => {
+    it(`waits a whole lease without asking when the triggers ${change}`, async () => {
       linkForLong()
       let settled = 0
       void instance.settled().then(() => settled++)
@@ -114,7 +114,7 @@ describe('An instance', () => {
     })
   }
 
-  it('holds a lease from the sending of the heartbeat that came back', () => {
+  it('holds a lease from the time when the returned heartbeat was sent', () => {
     instance.linked()
     clock.advance(600)
     comeBack('1 beat me 1')
@@ -143,7 +143,7 @@ describe('An instance', () => {
     assert.equal(instance.holdsLease(), true)
   })
 
-  it('says nothing and obeys nothing while it is not linked', () => {
+  it('sends nothing and applies nothing while it is not connected', () => {
     const doing = () => {
       instance.beat()
       instance.heard('1 forget')
@@ -172,7 +172,7 @@ describe('An instance', () => {
     assert.equal(instance.holdsLease(), true)
   })
 
-  it('obeys what changed, in order, and answers an ask after it', () => {
+  it('applies invalidations in order and acknowledges an ask after them', () => {
     instance.linked()
     const doing = () => {
       instance.heard('1 digests d1 d2')
@@ -189,7 +189,7 @@ describe('An instance', () => {
     ])
   })
 
-  it('answers asks without a lease, too', () => {
+  it('acknowledges asks without a lease too', () => {
     instance.linked()
     assert.equal(instance.holdsLease(), false)
     assert.deepEqual(
@@ -198,7 +198,7 @@ describe('An instance', () => {
     )
   })
 
-  it('forgets all and holds no lease from a notice that it does not understand until the next link', () => {
+  it('clears the cache and holds no lease from a message that it cannot decode until the next connection', () => {
     instance.linked()
     comeBack('1 beat me 1')
     assert.deepEqual(
@@ -210,7 +210,7 @@ describe('An instance', () => {
     instance.beat()
     comeBack('1 beat me 2')
     assert.equal(instance.holdsLease(), false)
-    // What it understands it goes on obeying.
+    // It still applies the messages that it can decode.
     assert.deepEqual(
       storyOf(() => instance.heard('1 digests d2')),
       [{ kind: 'digest', digest: 'd2' }],
@@ -221,7 +221,7 @@ describe('An instance', () => {
     assert.equal(instance.holdsLease(), true)
   })
 
-  it('has a change settled when its ask came back and the others have seen it', async () => {
+  it('settles a change when its ask has returned and the others have acknowledged it', async () => {
     linkForLong()
     instance.heard('1 beat you 9')
     let isSettled = false
@@ -256,7 +256,7 @@ describe('An instance', () => {
     assert.equal(isSettled, false)
   })
 
-  it('acknowledges nothing by its list once it did not understand a notice', async () => {
+  it('acknowledges nothing by its list after a message that it cannot decode', async () => {
     linkForLong()
     // Of an instance of a newer release, which may hold a lease.
     instance.heard('2 beat newer 4')
@@ -269,7 +269,7 @@ describe('An instance', () => {
     assert.equal(isSettled, false)
   })
 
-  it('waits no longer for one that leaves', async () => {
+  it('does not wait for an instance that leaves', async () => {
     linkForLong()
     instance.heard('1 beat you 9')
     const settled = instance.settled()
@@ -278,7 +278,7 @@ describe('An instance', () => {
     await settled
   })
 
-  it('says goodbye when it leaves, holds no lease and says nothing more', () => {
+  it('announces that it stops, holds no lease and sends nothing more', () => {
     instance.linked()
     comeBack('1 beat me 1')
     instance.beat()
@@ -298,7 +298,7 @@ describe('An instance', () => {
     assert.equal(story.at(-1), '1 bye me')
   })
 
-  it('remembers as many heartbeats as can be under way within a lease', () => {
+  it('remembers as many heartbeats as can be in flight within a lease', () => {
     instance.linked()
     for (let beat = 2; beat <= 8; beat += 1) instance.beat()
     comeBack('1 beat me 1')

@@ -22,7 +22,7 @@ describe('A lease', () => {
     assert.equal(lease.holds(), false)
   })
 
-  it('ends its length after the sending, less the margin, however late the heartbeat came back', () => {
+  it('expires its duration minus the margin after the heartbeat was sent, however late it returned', () => {
     const sentAt = currentMoment(clock)
     clock.advance(700)
     lease.grant(sentAt)
@@ -41,7 +41,7 @@ describe('A lease', () => {
   })
 
   it('leaves room for clocks that run apart by one in a hundred', () => {
-    // Kept by the slowest clock, waited for by the fastest.
+    // The slowest clock holds the lease, and the fastest one waits for it.
     assert.ok(HELD_MS / 0.99 < LEASE_MS / 1.01)
   })
 
@@ -72,7 +72,7 @@ describe('A lease', () => {
     assert.equal(lease.holds(), false)
   })
 
-  it('ends when the machine slept, which the wall clock alone knows', () => {
+  it('ends when the machine slept, which only the wall clock shows', () => {
     lease.grant(currentMoment(clock))
     clock.setWall(HELD_MS - 1)
     assert.equal(lease.holds(), true)

@@ -6,7 +6,7 @@ import {
   type ProtocolMessage,
 } from '../../../../src/adapters/postgres/revocation/notifications.ts'
 
-describe('A notice', () => {
+describe('A protocol message', () => {
   const said: readonly Exclude<ProtocolMessage, { says: 'changed' }>[] = [
     { says: 'beat', instance: 'a', n: 1 },
     { says: 'ask', instance: 'a', n: 12 },
@@ -75,7 +75,7 @@ describe('A notice', () => {
     '1 customers',
     '1 forget all',
   ]) {
-    it(`is not understood when it reads ${JSON.stringify(payload)}`, () => {
+    it(`is not decoded when it is ${JSON.stringify(payload)}`, () => {
       assert.equal(decodeNotification(payload), null)
     })
   }

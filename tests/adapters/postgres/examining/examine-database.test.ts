@@ -37,7 +37,7 @@ describe('a database that is examined', () => {
   })
   after(() => database.drop())
 
-  test('is told of once where nobody answers, without its password', async () => {
+  test('is reported once, without its password, when no server responds', async () => {
     const { findings, message } = await examined('postgres://ana:canary@127.0.0.1:1/none')
     assert.deepEqual(findings, ['failure database.reached'])
     assert.match(
@@ -47,7 +47,7 @@ describe('a database that is examined', () => {
     assert.doesNotMatch(message('reached'), /canary/)
   })
 
-  test('has its pending migrations told, and none applied', async (t) => {
+  test('has its pending migrations reported, and none applied', async (t) => {
     const empty = await createTestDatabase({ migrated: false })
     t.after(() => empty.drop())
     for (const [migrate, expected] of [
@@ -69,7 +69,7 @@ describe('a database that is examined', () => {
     await sick.sql(`alter database ${name} set search_path = skewed, pg_catalog, public`)
     await sick.sql(`alter database ${name} set synchronous_commit = off`)
     await sick.sql('create schema skewed')
-    for (const [interval, state, told] of [
+    for (const [interval, state, expected] of [
       ['90 seconds', 'warning', /clock is [89]\d{4} ms behind/],
       ['-90 seconds', 'warning', /clock is [89]\d{4} ms ahead of/],
     ] as const) {
@@ -79,13 +79,13 @@ describe('a database that is examined', () => {
       )
       const found = await examined(sick.url)
       assert.equal(found.state('clock'), state)
-      assert.match(found.message('clock'), told)
+      assert.match(found.message('clock'), expected)
       assert.equal(found.state('server'), 'failure')
       assert.match(found.message('server'), /synchronous_commit is off/)
     }
   })
 
-  test('has hashes counted that nobody can log in with, and those that cost more than is configured', async () => {
+  test('has its damaged hashes counted, and those that cost more than configured', async () => {
     const hashes = [
       HASH,
       HASH.replace('$04$', '$10$'),
@@ -125,15 +125,15 @@ describe('a database that is examined', () => {
     assert.match(alone.message('prepared'), /pooler (keeps|breaks) prepared statements/)
     const besides = await examined(pooler.url, { directUrl: database.url, prepared: false })
     assert.deepEqual([besides.state('direct'), besides.state('link')], ['ok', 'ok'])
-    assert.match(besides.message('link'), /through the transaction pooler is heard/)
+    assert.match(besides.message('link'), /through the transaction pooler is received/)
     assert.equal(besides.state('prepared'), undefined)
   })
 
-  test('may not be the one that the link leads to', async (t) => {
+  test('may differ from the database of the listener connection', async (t) => {
     const elsewhere = await createTestDatabase()
     t.after(() => elsewhere.drop())
     const { state, message } = await examined(database.url, { directUrl: elsewhere.url })
     assert.equal(state('link'), 'failure')
-    assert.match(message('link'), /is not heard on the link/)
+    assert.match(message('link'), /is not received on the listener connection/)
   })
 })
