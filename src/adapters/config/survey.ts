@@ -108,7 +108,7 @@ function warningsOf(configuration: Configuration): readonly string[] {
   const { bcryptCost, hashingConcurrency, workers, ops, serviceTokens } = configuration
   const warnings: string[] = []
   if (ops && serviceTokens.length === 0)
-    warnings.push('OPS is on and SERVICE_TOKENS is unset: nobody can open /ops.')
+    warnings.push('OPS is on and SERVICE_TOKENS is unset: no client can open /ops.')
   if (bcryptCost < 10)
     warnings.push(
       'BCRYPT_COST is below 10: stolen password hashes would be quick to guess. Use it for tests only.',

@@ -44,7 +44,7 @@ describe('smoke', () => {
       [
         `ok  reached  ${one.url}/`,
         `ok  reached  ${other.url}/`,
-        'ok  login  an earlier login token of this customer is revoked by it',
+        'ok  login  this revokes an earlier login token of the customer',
         'ok  me  200 on 100 new connections',
         'ok  logout',
         'ok  revoked  401 on 100 of 100 new connections, from the logout on',
@@ -123,13 +123,13 @@ describe('smoke', () => {
     assert.deepEqual(await smoke([`http://127.0.0.1:${port}/base`]), {
       code: 1,
       stdout: '',
-      stderr: `latchkey: reached: http://127.0.0.1:${port}/base is no Latchkey: it answered POST /api/me with 200 and text/html, not with its JSON.\n`,
+      stderr: `latchkey: reached: http://127.0.0.1:${port}/base is no Latchkey: it responded to POST /api/me with 200 and text/html, not with its JSON.\n`,
     })
   })
 
   test('tells in one line that nobody listens, and that TLS is not spoken', async () => {
     for (const [url, line] of [
-      ['http://127.0.0.1:1', 'http://127.0.0.1:1 refuses the connection: nobody listens there.'],
+      ['http://127.0.0.1:1', 'http://127.0.0.1:1 refuses the connection: nothing listens there.'],
       [
         one.url.replace('http', 'https'),
         `${one.url.replace('http', 'https')} does not speak TLS: is it http:// instead?`,

@@ -13,7 +13,7 @@ describe('token create', () => {
     assert.deepEqual(outcome, {
       code: 0,
       stdout: 'secret-1\n',
-      stderr: 'The token importer; it is shown this once:\n',
+      stderr: 'The token importer. It is shown only once:\n',
     })
     assert.deepEqual(store.tokens.get('digest-of-1'), {
       id: '00000000-0000-4000-8000-000000000002',
@@ -228,9 +228,9 @@ describe('token prune', () => {
     for (const days of [1, 29, 31, 100]) putToken(id, { expiresAtMs: NOW_MS - days * DAY_MS })
     putToken(id)
     const prune = async (...args: string[]) => (await run(['token', 'prune', ...args])).stdout
-    assert.equal(await prune(), 'Removed 2 tokens that ended long enough ago.\n')
-    assert.equal(await prune('--older-than', '2d'), 'Removed 1 token that ended long enough ago.\n')
-    assert.equal(await prune('--older-than', '0d'), 'Removed 1 token that ended long enough ago.\n')
+    assert.equal(await prune(), 'Removed 2 tokens that had ended.\n')
+    assert.equal(await prune('--older-than', '2d'), 'Removed 1 token that had ended.\n')
+    assert.equal(await prune('--older-than', '0d'), 'Removed 1 token that had ended.\n')
     assert.equal(store.tokens.size, 1)
     for (const wrong of ['2030-01-01', 'old', '', '-1d', '9999d']) {
       const { code, stderr } = await run(['token', 'prune', `--older-than=${wrong}`])

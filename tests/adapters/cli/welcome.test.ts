@@ -33,7 +33,7 @@ describe('The welcome', () => {
   test('tells the commands of the program that runs, in a column', () => {
     const own = laterWelcome({ url, dataDir: null, command: 'node --import tsx my-service.ts' })
     assert.match(own, /^ {2}node --import tsx my-service\.ts customer add <email> {3}adds a customer$/m)
-    assert.match(own, /^ {2}node --import tsx my-service\.ts --help {17}tells the other commands/m)
+    assert.match(own, /^ {2}node --import tsx my-service\.ts --help {17}lists the other commands/m)
     assert.doesNotMatch(own, /npx/)
   })
 

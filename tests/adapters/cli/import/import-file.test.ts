@@ -68,7 +68,7 @@ describe('customer import', () => {
     await put('BEA@example.com')
     const file = fileOf(`${GOOD}cleo@example.com,${SECRET},\n`)
     const { code, stdout, stderr } = await run(['customer', 'import', file, '--dry-run'])
-    assert.deepEqual([code, stdout], [1, 'Not changed anything. New: 1, already there: 1, refused: 1.\n'])
+    assert.deepEqual([code, stdout], [1, 'Dry run, nothing changed. New: 1, already there: 1, refused: 1.\n'])
     assert.match(stderr, /line 4: /)
     assert.equal(store.customers.size, 1)
   })
@@ -93,8 +93,8 @@ describe('customer import', () => {
   })
 
   for (const [title, argv, line] of [
-    ['a name that tells no format', ['customers.txt'], /the name does not tell the format/],
-    ['standard input without a format', ['-'], /the name does not tell the format/],
+    ['a name that tells no format', ['customers.txt'], /the file name does not show the format/],
+    ['standard input without a format', ['-'], /the file name does not show the format/],
     ['an unknown format', ['x.csv', '--format', 'xlsx'], /Allowed choices are csv, ndjson/],
     ['no file', [], /missing required argument 'file'/],
   ] as const)
@@ -133,7 +133,7 @@ describe('customer import', () => {
       'import',
       fileOf(`email,password_hash,full\u001bname\nana@example.com,${HASH},Ana\n`),
     ])
-    assert.equal(stderr, 'latchkey: Columns that are not read: full\ufffdname.\n')
+    assert.equal(stderr, 'latchkey: Ignored columns: full\ufffdname.\n')
   })
 
   test('tells how far it came when the database goes away', async () => {
