@@ -10,7 +10,7 @@ export function isOrder(message: unknown): message is Order {
 
 /** A worker's answer to the order of a number. */
 export function isApplied(message: unknown): message is { readonly applied: number } {
-  return has(message, 'obeyed')
+  return has(message, 'applied')
 }
 
 /** What ends a worker, for the reason that it is given. */
