@@ -137,7 +137,7 @@ async function examinePostgres(
   if (folder?.isPrepared === false)
     return [
       ...ofFolder,
-      checkPassed('database', 'The embedded PostgreSQL is not there yet; the first start makes it.'),
+      checkPassed('database', 'The embedded PostgreSQL does not exist yet; the first start creates it.'),
     ]
   const { prepared, migrate, bcryptCost, workers, poolMax } = configuration
   // Beside its pool each process has a link and a voice.

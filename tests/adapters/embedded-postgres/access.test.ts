@@ -92,7 +92,7 @@ test('a data folder of another major version is refused in one line', async (t) 
   const message = await openHere(t, { home, role: 'service' }).refusal()
   assert.match(
     message,
-    /is of PostgreSQL 17, and this Latchkey brings PostgreSQL 18.*DATA_DIR.*DATABASE_URL\.$/,
+    /was created by PostgreSQL 17, but this Latchkey contains PostgreSQL 18.*DATA_DIR.*DATABASE_URL\.$/,
   )
   assert.doesNotMatch(message, /\n/)
 })
