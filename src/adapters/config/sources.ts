@@ -25,7 +25,7 @@ export function readVariables({ env, dotEnv }: Sources): (name: string) => strin
   return (name) => own(env, name) ?? variables.get(name)
 }
 
-/** Returns a function that tells the source of a variable. */
+/** Returns a function that returns the source of a variable. */
 export function settingOrigins(sources: Sources): (name: string) => 'environment' | '.env' | 'default' {
   const fromEither = readVariables(sources)
   return (name) => {

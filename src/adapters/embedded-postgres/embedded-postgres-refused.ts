@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL cannot run here; `message` is one line that tells the operator what to set. */
+/** The embedded PostgreSQL cannot run here; `message` is one line that says what the operator must set. */
 export class EmbeddedPostgresRefused extends Error {
   override readonly name = 'EmbeddedPostgresRefused'
   /** The message is written for operators and is shown as it is. */

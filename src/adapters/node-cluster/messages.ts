@@ -13,7 +13,7 @@ export function isApplied(message: unknown): message is { readonly applied: numb
   return has(message, 'applied')
 }
 
-/** Tells a worker to drain and end, with the reason. */
+/** Asks a worker to drain and end, with the reason. */
 export function isStop(message: unknown): message is { readonly stop: string } {
   return has(message, 'stop')
 }

@@ -14,7 +14,7 @@ export interface Workers {
   tell(order: object): Promise<void>
   /** Asks each serving worker; resolves with the combined response. */
   ask(question: string): Promise<unknown>
-  /** Tells each worker to drain and end, for `reason`; resolves when all have ended. After `withinMs` they are killed. */
+  /** Asks each worker to drain and end, for `reason`; resolves when all have ended. After `withinMs` they are killed. */
   stop(reason: string, withinMs: number): Promise<void>
   /** Kills all workers at once. */
   kill(): void

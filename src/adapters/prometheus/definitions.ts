@@ -1,16 +1,16 @@
-/** A metric as the documentation and the exposition speak of it. */
+/** A metric as the documentation and the exposition show it. */
 export interface Definition {
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly labels: readonly string[]
   readonly meaning: string
-  /** What becomes of it where several processes serve together. */
+  /** How the values of several workers are aggregated. */
   readonly together: 'sum' | 'min' | 'max'
 }
 
-/** What may become of a login, for its metric. */
+/** The result of a login, for its metric. */
 export type LoginResult = 'succeeded' | 'failed' | 'throttled' | 'unavailable'
 
-/** Every metric of the service, in the order of the documentation; names and units as OpenTelemetry has them where it does. */
+/** Every metric of the service, in the order of the documentation, with OpenTelemetry's names and units where they exist. */
 export const METRICS = {
   http_server_request_duration_seconds: histogram(
     'time from the head of a request to the end of its response',
@@ -59,13 +59,13 @@ export const METRICS = {
 /** The name of a metric of the service. */
 export type MetricName = keyof typeof METRICS
 
-/** Upper bounds in seconds: those that OpenTelemetry recommends for HTTP, and below them what a kept validation takes. */
+/** Upper bounds in seconds: those that OpenTelemetry recommends for HTTP, and lower ones for cached validations. */
 export const REQUEST_BOUNDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5,
   7.5, 10,
 ] as const
 
-/** Upper bounds in seconds, about the lease of one second. */
+/** Upper bounds in seconds, around the lease of one second. */
 export const LAG_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5] as const
 
 function counter(meaning: string, labels: readonly string[] = []): Definition {
