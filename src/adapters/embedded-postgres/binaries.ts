@@ -78,7 +78,7 @@ function findPackage(host: Host): string {
   }
 }
 
-/** Creates the symbolic links that the package's install script creates, unless npm does not run install scripts. */
+/** Creates the symbolic links of the package, because npm may not have run the install script that creates them. */
 function linksMade(native: string): boolean {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return true
