@@ -108,7 +108,7 @@ describe('the commands', () => {
     assert.deepEqual([code, stderr], [0, ''])
     assert.equal(
       stdout,
-      'Not changed anything. New: 2, already there: 0, refused: 0.\nImported: 2, already there: 0, refused: 0.\n',
+      'Dry run, nothing changed. New: 2, already there: 0, refused: 0.\nImported: 2, already there: 0, refused: 0.\n',
     )
   })
 
@@ -119,7 +119,7 @@ describe('the commands', () => {
     const input = blocks('Tokens for bots and scripts', 'sh')[0] ?? ''
     const env = { DATABASE_URL: app.database.url, BCRYPT_COST: '10' }
     const { stdout, stderr } = await startProcess('sh', ['-eu'], { cwd: root, env, input }).ended
-    assert.match(stderr, /^The token importer; it is shown this once:\n$/)
+    assert.match(stderr, /^The token importer. It is shown only once:\n$/)
     const [secret = '', , row, revoked] = stdout.split('\n')
     assert.match(row ?? '', / importer +active .* orders:read$/)
     assert.equal(revoked, 'Revoked 1 token of ana@example.com, on every instance.')

@@ -136,7 +136,7 @@ async function examinePostgres(
   if (folder?.isPrepared === false)
     return [
       ...folderResults,
-      checkPassed('database', 'The embedded PostgreSQL does not exist yet. The first start creates it.'),
+      checkPassed('database', 'The embedded PostgreSQL does not exist yet; the first start creates it.'),
     ]
   const { prepared, migrate, bcryptCost, workers, poolMax } = configuration
   // Besides its pool, each process has a listener connection and a publisher connection.

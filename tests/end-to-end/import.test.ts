@@ -221,7 +221,7 @@ describe('customers from elsewhere', () => {
     const dry = await import_('--dry-run')
     assert.deepEqual(
       [dry.code, dry.stdout],
-      [1, 'Not changed anything. New: 4950, already there: 0, refused: 50.\n'],
+      [1, 'Dry run, nothing changed. New: 4950, already there: 0, refused: 50.\n'],
     )
     assert.equal(await stored(), 0)
     const first = await import_()

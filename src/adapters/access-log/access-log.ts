@@ -5,19 +5,19 @@ import { countLine, createLineFormatter } from './line.ts'
 
 const COUNT_MS = 1000
 
-/** Who asks for the answers: whoever looks for attacks, whoever counts requests, or nobody. */
+/** Which responses are logged: refused ones, all of them, or none. */
 export type AccessLogMode = 'failures' | 'all' | 'off'
 
 /** An access log with what it holds open. */
 export interface RunningAccessLog extends AccessLog {
-  /** Tells of other answers from then on. */
+  /** Changes which responses are logged from now on. */
   setMode(mode: AccessLogMode): void
   close(): void
 }
 
 /**
- * A line for each refusal of authentication, authorisation or patience (`failures`), or for each answer (`all`). Texts
- * that cannot be tokens are told of by their number, once a second: anybody can send any number of them.
+ * Writes a line for each response with 401, 403 or 429 (`failures`), or for every response (`all`). Malformed tokens are
+ * only counted, in one line a second, because any client can send any number of them.
  */
 export function accessLog({
   mode: firstMode,
@@ -38,14 +38,14 @@ export function accessLog({
       return mode === 'all'
     },
 
-    responded(answer, status) {
+    responded(response, status) {
       if (mode === 'off') return
-      if (answer.malformedToken) {
+      if (response.malformedToken) {
         malformed++
-        timer ??= setTimeout(tellOfMalformed, COUNT_MS).unref()
+        timer ??= setTimeout(writeMalformedCount, COUNT_MS).unref()
       }
-      if (mode === 'all' || (isRefusal(status) && !answer.malformedToken))
-        lines.write(formatLine(answer, status, mode === 'all'))
+      if (mode === 'all' || (isRefusal(status) && !response.malformedToken))
+        lines.write(formatLine(response, status, mode === 'all'))
     },
 
     setMode(next) {
@@ -53,12 +53,12 @@ export function accessLog({
     },
 
     close() {
-      if (timer !== null) tellOfMalformed()
+      if (timer !== null) writeMalformedCount()
       lines.close()
     },
   }
 
-  function tellOfMalformed(): void {
+  function writeMalformedCount(): void {
     if (timer !== null) clearTimeout(timer)
     timer = null
     lines.write(countLine('info', 'token.malformed', malformed, clock))

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import type { Clock } from '../../lib/clock.ts'
 import { countLine } from './line.ts'
 
-/** PIPE_BUF of Linux: into a pipe so much goes whole or not at all, whoever else writes there. */
+/** PIPE_BUF of Linux: a write of up to this size into a pipe is atomic, whatever other processes write there. */
 const BLOCK_BYTES = 4096
 const CAPACITY_BYTES = 1024 * 1024
 const FLUSH_MS = 1000
@@ -10,21 +10,22 @@ const RETRY_MS = 5
 const LAST_WAIT_MS = 1000
 const LINE_END = 0x0a
 
-/** Where lines go. */
+/** The destination of log lines. */
 export interface Lines {
-  /** One line of ASCII, its end included; never throws and never waits. */
+  /** Writes one line of ASCII with its line feed. Never throws and never waits. */
   write(line: string): void
-  /** Writes what is left, also while the process exits. A reader who is not there is waited for a second. */
+  /** Writes the buffered lines, also while the process exits. Waits for a slow reader for at most one second. */
   close(): void
 }
 
 /**
- * Lines to a file descriptor, in blocks that end where a line ends: when one is full, and each second. While the output
- * takes nothing they wait in a buffer; what finds no room there is dropped, and a line `access_log.lost` tells how many.
+ * Writes lines to a file descriptor in blocks of whole lines: when a block is full, and each second. While the output
+ * accepts nothing, lines wait in a buffer. When the buffer is full, lines are dropped, and a line `access_log.lost`
+ * reports their number.
  *
- * It writes synchronously: no block is ever on its way in another thread, where it would wait behind password hashes,
- * part another writer's line, or be lost with the process. A pipe must be non-blocking, as node makes standard output
- * when `process.stdout` is first read.
+ * The writes are synchronous. An asynchronous write would wait in the thread pool behind password hashes, could split
+ * another writer's line, and would be lost when the process ends. A pipe must be non-blocking; node makes standard
+ * output non-blocking when `process.stdout` is first read.
  */
 export function blockWriter({
   fd,
@@ -33,14 +34,14 @@ export function blockWriter({
 }: {
   readonly fd: number
   readonly clock: Clock
-  /** More than a block, and than the longest line. */
+  /** Must exceed a block and the longest line. */
   readonly capacityBytes?: number
 }): Lines {
   const buffer = Buffer.allocUnsafe(capacityBytes)
   let begin = 0
   let end = 0
   let dropped = 0
-  /** The code of the error that the output answers with, until it takes something again. */
+  /** The code of the output's last write error; null after a successful write. */
   let refusal: string | null = null
   let timer: NodeJS.Timeout | null = null
 
@@ -48,8 +49,8 @@ export function blockWriter({
 
   function write(line: string): void {
     if (refusal === null && end + line.length > BLOCK_BYTES) flush()
-    // What tells of a gap stands where the gap is.
-    if (kept(dropped === 0 ? line : lostLine() + line)) dropped = 0
+    // The report of lost lines stands where the lines are missing.
+    if (buffered(dropped === 0 ? line : lostLine() + line)) dropped = 0
     else dropped++
     if (timer === null) wake(FLUSH_MS)
   }
@@ -73,17 +74,17 @@ export function blockWriter({
         end = 0
         refusal = null
         if (dropped === 0) break
-        kept(lostLine())
+        buffered(lostLine())
         dropped = 0
       }
     } catch (error) {
       refusal = (error as NodeJS.ErrnoException).code ?? ''
-      // A full pipe empties in a moment; what else refuses may do so for ever.
+      // A full pipe empties in a moment; another error may last.
       wake(refusal === 'EAGAIN' ? RETRY_MS : FLUSH_MS)
     }
   }
 
-  /** The longest run of whole lines that makes no more than a block; a longer line goes alone. */
+  /** Returns the length of the longest run of whole lines that fits a block, or of the first line if it is longer. */
   function blockLength(): number {
     if (end - begin <= BLOCK_BYTES) return end - begin
     const last = buffer.lastIndexOf(LINE_END, begin + BLOCK_BYTES - 1)
@@ -94,7 +95,8 @@ export function blockWriter({
     return countLine('warn', 'access_log.lost', dropped, clock)
   }
 
-  function kept(line: string): boolean {
+  /** Returns false when the buffer has no room for the line. */
+  function buffered(line: string): boolean {
     if (end + line.length > capacityBytes && begin > 0) {
       buffer.copyWithin(0, begin, end)
       end -= begin

@@ -2,8 +2,8 @@ import type { RespondedRequest } from '../../application/ports/access-log.ts'
 import type { Clock } from '../../lib/clock.ts'
 
 /**
- * Makes the line of an answer: ASCII, with the line's end. It is put together by hand: `JSON.stringify`, and a time
- * formatted for each, would cost more than all else that is done for a line.
+ * Returns a function that formats the line of a response: ASCII, with a line feed. The line is concatenated by hand,
+ * because `JSON.stringify` and formatting the time of each line would cost more than everything else.
  */
 export function createLineFormatter(
   clock: Clock,
@@ -21,12 +21,12 @@ export function createLineFormatter(
   }
 }
 
-/** The line of what is only counted. */
+/** Returns the line of an event that is only counted. */
 export function countLine(level: 'info' | 'warn', event: string, count: number, { nowMs }: Clock): string {
   return `{"level":"${level}","time":"${new Date(nowMs()).toISOString()}","count":${count},"event":"${event}"}\n`
 }
 
-/** The time now; its text is kept for as long as the millisecond lasts. */
+/** Returns the current time as ISO 8601; the text is cached for its millisecond. */
 function cachedTimes({ nowMs }: Clock): () => string {
   let lifetimeMs = Number.NaN
   let text = ''

@@ -3,7 +3,7 @@ import { type LoginToken, tokenState } from '../../domain/login-token.ts'
 import { printable, printableTime } from './printable.ts'
 import { createTable, pairs } from './table.ts'
 
-/** A function that turns pages of customers into lines of one table. */
+/** Returns a function that formats pages of customers as lines of one table. */
 export function createCustomerTable(): (customers: readonly Customer[]) => string {
   const table = createTable(['CREATED', 'STATE', 'EMAIL', 'NAME'])
   return (customers) =>
@@ -17,7 +17,7 @@ export function createCustomerTable(): (customers: readonly Customer[]) => strin
     )
 }
 
-/** One customer with the tokens that are active; those that ended are counted. */
+/** Returns the report of one customer: its active tokens, and the number of revoked and expired ones. */
 export function customerReport(customer: Customer, tokens: readonly LoginToken[], nowMs: number): string {
   const active = tokens.filter((token) => tokenState(token, nowMs) === 'active')
   const count = (state: string) => tokens.filter((token) => tokenState(token, nowMs) === state).length

@@ -9,10 +9,10 @@ import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 
 const PAGE = 500
-/** True when it is said: a change that ends tokens resolves once it is obeyed. */
+/** A change that revokes tokens resolves after every instance has applied it, so the text is true when printed. */
 const EVERYWHERE = ', on every instance'
 
-/** The commands on customers as functions: each writes what it did, or throws why not. */
+/** The commands on customers as functions. Each prints what it did; on failure it throws. */
 export function createCustomerCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
   const say = (text: string) => write(io.stdout, text)
 

@@ -6,7 +6,7 @@ import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 import { createTable } from './table.ts'
 
-/** Adds `doctor`. */
+/** Adds the command `doctor`. */
 export function addDoctorCommand(program: Command, operations: Operations, io: Io): void {
   program
     .command('doctor')
@@ -21,7 +21,7 @@ export function addDoctorCommand(program: Command, operations: Operations, io: I
     })
 }
 
-/** The keys are never renamed. */
+/** The document's keys are a stable interface and are never renamed. */
 function documentOf({ settings, findings }: Diagnosis, version: string): string {
   const ok = findings.every(({ state }) => state !== 'failure')
   const checks = findings.map(({ facts = {}, ...finding }) => ({ ...finding, facts }))

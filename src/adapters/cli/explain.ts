@@ -8,7 +8,7 @@ const HINTS: readonly (readonly [code: RegExp, hint: string])[] = [
   [/CERT|VERIFY|^ERR_TLS/, 'check sslmode in DATABASE_URL; the README has a section on it'],
 ]
 
-/** What is told of a failure: whole lines without a stack, one unless the error is of several problems. */
+/** Returns the lines that report a failure, without a stack: one line, unless the error carries several problems. */
 export function explain(error: unknown): readonly string[] {
   if (error instanceof ValidationFailed)
     return [
@@ -28,7 +28,7 @@ function isForOperators(error: unknown): error is Error {
 }
 
 function detail(error: unknown): string {
-  // A name with several addresses fails with all of them at once, and without a message.
+  // When a name has several addresses, node reports an AggregateError without a message.
   if (error instanceof AggregateError && error.errors.length > 0) return detail(error.errors[0])
   if (!(error instanceof Error)) return `${String(error)}; ${unexpected}`
   const code = 'code' in error ? String(error.code) : ''

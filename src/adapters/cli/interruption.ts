@@ -1,13 +1,13 @@
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** The reason with which interrupted work rejects. */
+/** The error with which interrupted work rejects. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
 }
 
 /**
- * Runs work that can stop between two of its steps. The first signal that would end the process aborts the work, which
- * then rejects with `Interrupted`; a second one ends the process at once.
+ * Runs work that can stop between two of its steps. The first SIGINT, SIGTERM or SIGHUP aborts the work, which then
+ * rejects with `Interrupted`. A second signal ends the process at once.
  */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interruption = new AbortController()

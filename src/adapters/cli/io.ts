@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 
-/** The three streams of a command; `isTTY` tells whether somebody sits at the input, or looks at the messages. */
+/** The three streams of a command. `isTTY` is true for a terminal. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly stdout: Writable
@@ -8,8 +8,8 @@ export interface Io {
 }
 
 /**
- * Writes a text and resolves when it is taken, so that a slow reader slows the writer down: true, or false when the
- * reader went away, as `head` does. Throws for other failures, such as a full disk.
+ * Writes a text and resolves when the stream has taken it, so that a slow reader slows the writer down. Resolves to true,
+ * or to false when the reader has closed the pipe, as `head` does. Throws for other failures, such as a full disk.
  */
 export function write(stream: Writable, text: string): Promise<boolean> {
   return new Promise((resolve, reject) => {

@@ -4,18 +4,18 @@ import { askNewPassword, askPassword } from './hidden-prompt.ts'
 import type { Io } from './io.ts'
 import { Refusal } from './refusal.ts'
 
-// No password or hash is nearly as long; it keeps an endless input from filling the memory.
+// No password or hash is nearly as long. The limit prevents an endless input from filling the memory.
 const MAX_BYTES = 65_536
 
 const NO_TERMINAL = 'There is no terminal to ask for the password; give it with --password-stdin.'
 
-/** Where a command takes the password from; neither: from a prompt. */
+/** Where a command reads the password from. With neither flag it prompts. */
 export interface PasswordSource {
   readonly passwordStdin?: boolean
   readonly hashStdin?: boolean
 }
 
-/** The password or hash that the operator gives, by prompt or standard input. */
+/** Reads a new password or hash from the prompt or standard input. */
 export async function newPassword(source: PasswordSource, io: Io): Promise<NewPassword> {
   if (source.passwordStdin) return { password: await readSecret(io.stdin) }
   if (source.hashStdin) return { passwordHash: await readSecret(io.stdin) }
@@ -23,14 +23,14 @@ export async function newPassword(source: PasswordSource, io: Io): Promise<NewPa
   return { password: await askNewPassword(io) }
 }
 
-/** A password that is to be presented, whatever it is like, by prompt or standard input. */
+/** Reads an existing password from the prompt or standard input. It is not validated. */
 export async function givenPassword({ passwordStdin }: PasswordSource, io: Io): Promise<string> {
   if (passwordStdin) return readSecret(io.stdin)
   if (!io.stdin.isTTY) throw new Refusal(NO_TERMINAL)
   return askPassword(io)
 }
 
-/** Everything up to the end of the input, as strict UTF-8, without exactly one line break at its end. */
+/** Reads the whole input as strict UTF-8 and removes one line break at its end. */
 async function readSecret(input: Readable): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0

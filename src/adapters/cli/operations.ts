@@ -6,33 +6,33 @@ import type { Customer } from '../../domain/customer.ts'
 import type { LoginToken } from '../../domain/login-token.ts'
 import type { CheckResult } from '../../lib/check-result.ts'
 
-/** What the commands are made of; the composition root gives them their technology. */
+/** The operations behind the commands; the composition root implements them. */
 export interface Operations {
   /** The version of the package. */
   readonly version: string
   /** Runs the service; resolves when it has stopped. */
   serve(): Promise<void>
-  /** Applies the pending migrations; answers their names. */
+  /** Applies the pending migrations and returns their names. */
   migrate(): Promise<readonly string[]>
-  /** The names of the migrations that the database lacks. */
+  /** Returns the names of the pending migrations. */
   pendingMigrations(): Promise<readonly string[]>
-  /** Opens the database, hands it out and closes it again, whatever `use` does. */
+  /** Opens the database, calls `use`, and closes the database, also when `use` throws. */
   withStore<T>(use: (store: Store) => Promise<T>): Promise<T>
-  /** Every route that the service has, in the order of its declaration; no database is asked. */
+  /** Returns every route in the order of declaration. Does not open the database. */
   routes(): Promise<readonly ListedRoute[]>
-  /** The OpenAPI document, with what could not be said in it; no database is asked. */
+  /** Returns the OpenAPI document, and the problems of what it cannot express. Does not open the database. */
   openApi(): Promise<{ readonly document: object; readonly problems: readonly string[] }>
-  /** Examines what a service would start with; throws for nothing that is wrong. */
+  /** Checks everything that the service needs to start. Failed checks are findings; none is thrown. */
   diagnose(): Promise<Diagnosis>
-  /** A new secret that may stand in `SERVICE_TOKENS`. */
+  /** Returns a new secret for `SERVICE_TOKENS`. */
   newServiceToken(): string
 }
 
-/** Every setting, and what was found out about all that the service needs. */
+/** Every setting, and the result of every check. */
 export interface Diagnosis {
   readonly settings: readonly {
     readonly name: string
-    /** With secrets masked; null where it is unset, or wrong. */
+    /** Secrets are masked; null where the setting is unset or invalid. */
     readonly value: string | null
     readonly source: string
     readonly variable: string
@@ -40,7 +40,7 @@ export interface Diagnosis {
   readonly findings: readonly CheckResult[]
 }
 
-/** A route as its line shows it. */
+/** A route as the command `routes` lists it. */
 export interface ListedRoute {
   readonly method: string
   readonly path: string
@@ -48,19 +48,19 @@ export interface ListedRoute {
   readonly abilities: readonly string[]
 }
 
-/** The open database as operators use it. */
+/** The open database as the commands use it. */
 export interface Store {
   readonly customers: ManageCustomers
   readonly importCustomers: ImportCustomers
   readonly tokens: ManageTokens
-  /** How long revoked and expired tokens are kept, in milliseconds. */
+  /** The retention time of revoked and expired tokens, in milliseconds. */
   readonly tokenRetentionMs: number
-  /** One page in the order of the folded e-mails, starting behind `afterEmail`. */
+  /** Returns one page, ordered by case-folded e-mail, that starts after `afterEmail`. */
   listCustomers(afterEmail: string | null, limit: number): Promise<readonly Customer[]>
-  /** The tokens of one customer, newest first. */
+  /** Returns the tokens of one customer, newest first. */
   tokensOf(customerId: string): Promise<readonly LoginToken[]>
-  /** A new patience with the database. */
+  /** Returns a new deadline for database calls. */
   deadline(): Deadline
-  /** The wall clock, milliseconds since the Unix epoch. */
+  /** Returns the wall-clock time in milliseconds since the Unix epoch. */
   nowMs(): number
 }

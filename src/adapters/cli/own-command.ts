@@ -2,10 +2,10 @@ import { realpathSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { quoted } from './quoted.ts'
 
-/** Where the package's own program starts; its examples are programs of their own. */
+/** Folders of the package's own program. The examples are separate programs. */
 const STARTS = ['bin', 'src', 'dist'].map((folder) => join(import.meta.dirname, '../../..', folder, '/'))
 
-/** What a process tells of how it was started. */
+/** How a process was started. */
 interface Started {
   readonly argv: readonly string[]
   readonly execArgv: readonly string[]
@@ -13,8 +13,8 @@ interface Started {
 }
 
 /**
- * What an operator types before the words of a command: `npx latchkey`, or an implementer's program as it was started,
- * whose commands know its routes, its database and its migrations.
+ * Returns the command line that an operator types before a command: `npx latchkey`, or the implementer's program as it
+ * was started, because only that program knows its own routes, database and migrations.
  */
 export function ownCommand({ argv, execArgv, cwd }: Started = process): string {
   const [, program] = argv
@@ -27,7 +27,7 @@ function isOfThisPackage(program: string): boolean {
     const path = realpathSync(program)
     return STARTS.some((folder) => path.startsWith(folder))
   } catch {
-    // Such as a text that was given by --eval.
+    // Such as code given by --eval.
     return true
   }
 }

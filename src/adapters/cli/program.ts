@@ -9,10 +9,10 @@ import { addSmokeCommand } from './smoke/command.ts'
 import { createTable } from './table.ts'
 import { type CreateOptions, createTokenCommands } from './tokens.ts'
 
-/** The commands as commander knows them: it reads words and options, and every command is an action. */
+/** Declares the commands for commander, which parses arguments and calls the action of a command. */
 export function createProgram(operations: Operations, io: Io): Command {
   const program = new Command('latchkey')
-    .description('A token-authenticated JSON API service. Without a command it serves.')
+    .description('A token-authenticated JSON API service. Without a command, it runs the service.')
     .version(operations.version)
     .exitOverride()
     .configureOutput({
@@ -36,7 +36,7 @@ export function createProgram(operations: Operations, io: Io): Command {
   program
     .command('migrate')
     .description('bring the database to the current schema')
-    .option('--check', 'only report what is pending; exit 1 if anything is')
+    .option('--check', 'only list pending migrations; exit 1 if there are any')
     .action(({ check }: { check?: boolean }) => (check ? checkMigrations() : applyMigrations()))
 
   addCustomerCommands(program, operations, io)
@@ -100,37 +100,35 @@ interface ImportOptions {
 
 function addCustomerCommands(program: Command, operations: Operations, io: Io): void {
   const commands = createCustomerCommands(operations, io)
-  const customer = program.command('customer').description('the people who may log in')
-  withPasswordOptions(
-    customer.command('add').argument('<email>').option('--name <name>', 'the name that they are shown by'),
-  )
-    .description('make a customer')
+  const customer = program.command('customer').description('the customers, who may log in')
+  withPasswordOptions(customer.command('add').argument('<email>').option('--name <name>', 'the display name'))
+    .description('create a customer')
     .action((email, options) => commands.add(email, options))
   customer
     .command('import')
     .argument('<file>', 'a CSV or NDJSON file; - for standard input')
     .option('--dry-run', 'check every row and change nothing')
     .addOption(
-      new Option('--format <format>', 'where the name of the file does not tell').choices(['csv', 'ndjson']),
+      new Option('--format <format>', 'where the file name does not show it').choices(['csv', 'ndjson']),
     )
-    .description('take in customers with their bcrypt hashes')
+    .description('import customers with their bcrypt hashes')
     .action(async (file: string, options: ImportOptions, command: Command) => {
-      // Loaded here: what it reads files with is for this command alone.
+      // Loaded here, because only this command needs the file parsers.
       const { importFormat, importFile } = await import('./import/import-file.ts')
       const format = options.format ?? importFormat(file)
       if (format === null)
-        command.error('error: the name does not tell the format; add --format csv or ndjson')
+        command.error('error: the file name does not show the format; add --format csv or ndjson')
       await importFile(file, format, options.dryRun === true, operations, io)
     })
   customer.command('list').description('list all customers').action(commands.list)
   withPasswordOptions(customer.command('password').argument('<email>'))
-    .description('set the password; ends the tokens')
+    .description('set the password and revoke the tokens')
     .action((email, options) => commands.password(email, options))
   for (const [name, description] of [
     ['show', 'show a customer and the tokens that are active'],
-    ['disable', 'refuse logins until enabled again; ends the tokens'],
+    ['disable', 'refuse logins and revoke the tokens'],
     ['enable', 'accept logins again'],
-    ['delete', 'remove a customer; ends the tokens'],
+    ['delete', 'remove a customer and the tokens'],
   ] as const)
     customer
       .command(name)
@@ -141,14 +139,14 @@ function addCustomerCommands(program: Command, operations: Operations, io: Io): 
 
 function addTokenCommands(program: Command, operations: Operations, io: Io): void {
   const commands = createTokenCommands(operations, io)
-  const token = program.command('token').description('what bots and scripts act for a customer with')
+  const token = program.command('token').description('access tokens, for bots and scripts of a customer')
   token
     .command('create')
     .argument('<email>')
     .requiredOption('--name <name>', 'what the token is for')
-    .option('--ability <ability>', 'what it may do, such as orders:read; again for more', gather)
-    .option('--expires <when>', 'such as 90d or 2030-01-31; never where it is left out')
-    .description('make a token and print it, this once')
+    .option('--ability <ability>', 'what it may do, such as orders:read; repeatable', gather)
+    .option('--expires <when>', 'such as 90d or 2030-01-31; default: never')
+    .description('create a token and print it once')
     .action((email: string, options: CreateOptions) => commands.create(email, options))
   token
     .command('list')
@@ -162,7 +160,7 @@ function addTokenCommands(program: Command, operations: Operations, io: Io): voi
     .addOption(
       new Option(
         '--issued-before <when>',
-        "all customers' older ones: a time, or 2h for so long ago",
+        'of all customers: a time, or a duration ago such as 2h',
       ).conflicts('name'),
     )
     .description("revoke a customer's tokens, or old ones of all")
@@ -174,7 +172,7 @@ function addTokenCommands(program: Command, operations: Operations, io: Io): voi
     })
   token
     .command('prune')
-    .option('--older-than <duration>', 'those that ended so long ago; TOKEN_RETENTION where it is left out')
+    .option('--older-than <duration>', 'time since they ended; default: TOKEN_RETENTION')
     .description('remove revoked and expired tokens')
     .action(commands.prune)
 }

@@ -6,19 +6,19 @@ import type { Operations } from './operations.ts'
 import { createProgram } from './program.ts'
 import { Cancelled } from './refusal.ts'
 
-/** How a command ended: done, refused or failed, wrongly called. */
+/** How a command ended: 0 succeeded, 1 refused or failed, 2 called with wrong arguments. */
 export type ExitCode = 0 | 1 | 2
 
 /**
- * Runs one command, `argv` being the words behind the program's name, and answers its exit code. It throws nothing
- * and ends no process, so that all output arrives.
+ * Runs one command and returns its exit code. `argv` holds the words after the program's name. It throws nothing and
+ * does not end the process, so that all output is written.
  */
 export async function runCli(
   argv: readonly string[],
   operations: Operations,
   io: Io = process,
 ): Promise<ExitCode> {
-  // Failures arrive with each write; without a listener they would end the process as well.
+  // Each write reports its own failure; without a listener the error event would also end the process.
   io.stdout.on('error', ignore)
   io.stderr.on('error', ignore)
   try {

@@ -1,12 +1,12 @@
-/** How long a repeat of the first signal counts as the first. */
+/** How long the first signal counts as a repeat when it is received again. */
 const REPEAT_MS = 500
 
-/** What a signal means to a process that ends in order at the first, and at once at the second. */
+/** What a signal means to a process: `first` stops it gracefully, `second` at once, and `repeat` is ignored. */
 export type Counted = 'first' | 'repeat' | 'second'
 
 /**
- * Counts the signals of a process. The same signal again within 500 ms is a repeat: npm and `timeout` forward what the
- * whole process group has received already.
+ * Returns a function that counts the signals of a process. The same signal within 500 ms is a repeat: npm and `timeout`
+ * forward a signal that the whole process group has received already.
  */
 export function createSignalCounter(): (signal: string) => Counted {
   let first: string | null = null
@@ -19,7 +19,7 @@ export function createSignalCounter(): (signal: string) => Counted {
   }
 
   function refuseRepeats(): void {
-    // Where the event loop was blocked, a repeat that came in time is read before this runs.
+    // If the event loop was blocked, this runs after signals that arrived in time have been read.
     setImmediate(() => {
       mayRepeat = false
     }).unref()

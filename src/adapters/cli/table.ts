@@ -1,6 +1,6 @@
 const GAP = '  '
 
-/** A function that aligns rows, page after page: a column is as wide as its widest cell so far. */
+/** Returns a function that aligns rows page by page. A column is as wide as its widest cell so far. */
 export function createTable(heading: readonly string[]): (rows: readonly (readonly string[])[]) => string {
   const widths = heading.map((cell) => cell.length)
   let isFirst = true
@@ -18,7 +18,7 @@ export function createTable(heading: readonly string[]): (rows: readonly (readon
   }
 }
 
-/** Lines of a name and a value, the values below each other. */
+/** Formats lines of a name and a value, with the values aligned. */
 export function pairs(entries: readonly (readonly [name: string, value: string])[]): string {
   const width = Math.max(...entries.map(([name]) => name.length))
   return entries.map(([name, value]) => `${name.padEnd(width)}${GAP}${value}\n`).join('')

@@ -5,22 +5,22 @@ const MINUTE_MS = 60_000
 const TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(?:[Zz]|([+-])(\d{2}):(\d{2})))?$/
 
-/** A moment that an option names; a duration counts from now, forward or back. */
+/** A point in time given by an option. A duration counts from `nowMs`, forward or back. */
 export type Moment = (nowMs: number) => number
 
-/** A duration such as `90d` as milliseconds; throws `Refusal`. */
+/** Parses a duration such as `90d` into milliseconds. Throws `Refusal`. */
 export function parseDuration(option: string, text: string): number {
   const ms = durationMs(text)
   if (ms !== null) return ms
   throw new Refusal(`${option} must be a whole number and a unit (ms, s, m, h, d), at most 3650d.`)
 }
 
-/** A moment that lies ahead by a duration, or is written as a date (its first moment in UTC) or a time; throws `Refusal`. */
+/** Parses a future time: a duration from now, a date (00:00 UTC) or a time. Throws `Refusal`. */
 export function momentAhead(option: string, text: string): Moment {
   return currentMoment(option, text, 1, 'in the future')
 }
 
-/** A moment that lies back by a duration, or is written as a date or a time; throws `Refusal`. */
+/** Parses a past time: a duration ago, a date (00:00 UTC) or a time. Throws `Refusal`. */
 export function momentBack(option: string, text: string): Moment {
   return currentMoment(option, text, -1, 'in the past')
 }
@@ -45,12 +45,12 @@ function currentMoment(option: string, text: string, sign: 1 | -1, where: string
     number,
   ]
   const local = Date.UTC(year, month - 1, day, hour, minute, second)
-  // What does not come back as it was written has rolled over: a 30th of February is a 2nd of March.
+  // Date.UTC rolls an invalid date over: a 30th of February becomes a 2nd of March.
   const written = match.slice(1, 7).map((digits) => (digits ?? '').padStart(2, '0'))
   const [offsetHour, offsetMinute] = [Number(match[9] ?? 0), Number(match[10] ?? 0)]
   const comesBack = new Date(local).toISOString().slice(0, 19).split(/[-T:]/).join() === written.join()
   if (!comesBack || offsetHour > 23 || offsetMinute > 59)
-    throw new Refusal(`${option} is no moment of the calendar.`)
+    throw new Refusal(`${option} is not a valid date or time.`)
   const offsetMs = (match[8] === '-' ? -1 : 1) * (offsetHour * 60 + offsetMinute) * MINUTE_MS
   const atMs = local + Number((match[7] ?? '').padEnd(3, '0')) - offsetMs
   return () => atMs

@@ -2,19 +2,19 @@ import { type LoginToken, tokenState } from '../../domain/login-token.ts'
 import { printable, printableTime } from './printable.ts'
 import { createTable } from './table.ts'
 
-/** A token to be shown; the owner's e-mail where the tokens of many are. */
+/** A token of the table. `ownerEmail` is set in a list of all customers. */
 export interface ShownToken {
   readonly token: LoginToken
   readonly ownerEmail?: string
 }
 
-/** A function that turns pages of tokens into lines of one table: never a secret, nor its digest. */
+/** Returns a function that formats pages of tokens as lines of one table, without secrets and digests. */
 export function createTokenTable(
   columns: 'with owners' | 'of one',
   nowMs: number,
 ): (tokens: readonly ShownToken[]) => string {
   const owner = (email: string) => (columns === 'with owners' ? [email] : [])
-  // The abilities last: there may be many.
+  // The abilities are the last column, because there may be many.
   const heading = ['ID', ...owner('EMAIL'), 'NAME', 'STATE', 'CREATED', 'LAST USED', 'EXPIRES', 'ABILITIES']
   const table = createTable(heading)
   return (tokens) =>

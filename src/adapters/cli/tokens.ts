@@ -11,14 +11,14 @@ import { createTokenTable } from './token-report.ts'
 
 const PAGE = 500
 
-/** What `token create` is told. */
+/** The options of `token create`. */
 export interface CreateOptions {
   readonly name: string
   readonly ability?: readonly string[]
   readonly expires?: string
 }
 
-/** The commands on tokens as functions: each writes what it did, or throws why not. */
+/** The commands on tokens as functions. Each prints what it did; on failure it throws. */
 export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
   const say = (text: string) => write(io.stdout, text)
 
@@ -26,18 +26,17 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
     /** `token create` */
     async create(email: string, { name, ability: abilities = [], expires }: CreateOptions) {
       const expiry = expires === undefined ? () => null : momentAhead('--expires', expires)
-      const made = await withStore(async (store) => {
-        const customer = await known(email, store)
+      const { customer, token } = await withStore(async (store) => {
+        const owner = await known(email, store)
         const expiresAtMs = expiry(store.nowMs())
         if (expiresAtMs !== null && expiresAtMs <= store.nowMs())
           throw new Refusal('--expires must be in the future.')
-        const token = { customerId: customer.id, name, abilities, expiresAtMs }
-        return { customer, made: await store.tokens.create(token, store.deadline()) }
+        const input = { customerId: owner.id, name, abilities, expiresAtMs }
+        return { customer: owner, token: await store.tokens.create(input, store.deadline()) }
       })
-      if (made.made === null)
-        throw new Refusal(`The customer ${printable(made.customer.email)} is disabled or gone.`)
-      await write(io.stderr, `The token ${printable(name)}; it is shown this once:\n`)
-      await say(`${made.made.secret}\n`)
+      if (token === null) throw new Refusal(`The customer ${printable(customer.email)} is disabled or gone.`)
+      await write(io.stderr, `The token ${printable(name)}. It is shown only once:\n`)
+      await say(`${token.secret}\n`)
     },
 
     /** `token list` */
@@ -87,7 +86,7 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
       const pruned = await withStore(({ tokens, deadline, tokenRetentionMs }) =>
         tokens.prune(olderThanMs ?? tokenRetentionMs, deadline),
       )
-      await say(`Removed ${count(pruned)} that ended long enough ago.\n`)
+      await say(`Removed ${count(pruned)} that had ended.\n`)
     },
   }
 

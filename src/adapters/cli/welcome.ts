@@ -1,29 +1,29 @@
 import { quoted } from './quoted.ts'
 
-/** What every welcome tells. */
+/** The contents of every welcome text. */
 interface Start {
-  /** Base address without a slash at its end, such as `http://127.0.0.1:3000`. */
+  /** Base address without a trailing slash, such as `http://127.0.0.1:3000`. */
   readonly url: string
-  /** Null where the database is not the embedded one. */
+  /** Null when the database is not the embedded one. */
   readonly dataDir: string | null
-  /** What an operator types before the words of a command. */
+  /** What an operator types before a command. */
   readonly command: string
 }
 
-/** What the welcome of a first start tells. */
+/** The contents of the welcome text at the first start. */
 export interface FirstStart extends Start {
   readonly dataDir: string
   readonly demo: { readonly email: string; readonly password: string }
 }
 
-/** The welcome of the first start on a fresh embedded database: the one text that ever shows a password. */
+/** Returns the welcome text at the first start on a new embedded database: the only text that shows a password. */
 export function firstWelcome({ url, dataDir, demo, command }: FirstStart): string {
   return `
   Latchkey is running at ${url}
 
     data       ${dataDir}
     customer   ${demo.email}
-    password   ${demo.password}   (made for this database, shown only now)
+    password   ${demo.password}   (created for this database, shown only now)
 
   Log in, ask who you are, log out: paste this into another terminal.
 
@@ -31,26 +31,26 @@ ${indented(firstSteps(url, demo))}
 
 ${listed([
   [`${command} customer add <email>`, 'adds a customer of your own'],
-  [`${command} --help`, 'tells the other commands'],
+  [`${command} --help`, 'lists the other commands'],
   ['Ctrl-C', 'stops the service and its database'],
 ])}
 `
 }
 
-/** The welcome of every later start. */
+/** Returns the welcome text at every later start. */
 export function laterWelcome({ url, dataDir, command }: Start): string {
   return `
   Latchkey is running at ${url}
 ${dataDir === null ? '' : `\n    data       ${dataDir}\n`}
 ${listed([
   [`${command} customer add <email>`, 'adds a customer'],
-  [`${command} --help`, 'tells the other commands (see README.md)'],
+  [`${command} --help`, 'lists the other commands (see README.md)'],
   ['Ctrl-C', `stops the service${dataDir === null ? '' : ' and its database'}`],
 ])}
 `
 }
 
-/** Lines for a POSIX shell with curl: log in and keep the token, ask who one is, log out. */
+/** Returns lines for a POSIX shell with curl: log in and store the token, call `/api/me`, log out. */
 export function firstSteps(url: string, { email, password }: FirstStart['demo']): string {
   return `TOKEN=$(curl -sS ${quoted(`${url}/api/login`)} \\
   -H 'Content-Type: application/json' \\
@@ -66,7 +66,7 @@ function indented(text: string): string {
   return text.replaceAll(/^/gm, '    ')
 }
 
-/** What is typed, and in a column behind it what that does. */
+/** Formats commands and their descriptions in two columns. */
 function listed(lines: readonly (readonly [typed: string, does: string])[]): string {
   const width = Math.max(...lines.map(([typed]) => typed.length))
   return lines.map(([typed, does]) => `  ${typed.padEnd(width)}   ${does}\n`).join('')

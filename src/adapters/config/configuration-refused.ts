@@ -1,14 +1,14 @@
-/** What is wrong with one variable. None of its texts repeats a value that was given. */
+/** The problem of one variable. No text repeats the variable's value. */
 export interface ConfigurationProblem {
-  /** The variable that was set, `_FILE` included. */
+  /** The variable that was set, with `_FILE` if that was set. */
   readonly name: string
   /** Whole sentences. */
   readonly problem: string
-  /** An accepted setting, such as `PORT=3000`. */
+  /** An accepted assignment, such as `PORT=3000`. */
   readonly example: string
 }
 
-/** The environment cannot be obeyed; `message` has one line for each problem, and there may be many. */
+/** The configuration is invalid. `message` has one line for each problem. */
 export class ConfigurationRefused extends Error {
   override readonly name = 'ConfigurationRefused'
   /** The message is written for operators and is shown as it is. */

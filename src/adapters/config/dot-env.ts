@@ -1,6 +1,6 @@
 import type { ConfigurationProblem } from './configuration-refused.ts'
 
-/** The content of a `.env` file. Lines that cannot be read are problems; the others are read all the same. */
+/** The content of a `.env` file. Each invalid line is a problem; the valid lines are still read. */
 export interface DotEnv {
   readonly variables: ReadonlyMap<string, string>
   readonly problems: readonly ConfigurationProblem[]
@@ -13,10 +13,10 @@ const MAX_PROBLEMS = 20
 
 /**
  * Parses a `.env` file strictly: a line is blank, a `#` comment, or `NAME=value`, optionally after `export`. A value
- * may stand between quotes, on one line, without escape sequences. A comment after an unquoted value begins with a
- * space. Of equal names the last one wins. No problem repeats a line, because it may be a secret.
+ * may be quoted, on one line, without escape sequences. A comment after an unquoted value begins with a space. The last
+ * assignment of a name applies. No problem repeats a line, because it may contain a secret.
  *
- * `parseEnv` of node is not used: it reads a line without `=` as part of the next one, or skips it, by its version.
+ * node's `parseEnv` is not used: depending on its version, it joins a line without `=` to the next one, or skips it.
  */
 export function parseDotEnv(text: string): DotEnv {
   const variables = new Map<string, string>()
@@ -32,9 +32,9 @@ export function parseDotEnv(text: string): DotEnv {
   return { variables, problems: problems.slice(0, MAX_PROBLEMS) }
 }
 
-/** Decodes the bytes of a `.env` file, or returns null if they are not UTF-8 text. */
+/** Decodes the bytes of a `.env` file. Returns null if they are not UTF-8 text. */
 export function decodeDotEnv(bytes: Uint8Array): string | null {
-  // UTF-16 without a byte-order mark is valid UTF-8 with NUL in it.
+  // UTF-16 without a byte-order mark is valid UTF-8 with NUL characters.
   if (bytes.includes(0)) return null
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -43,7 +43,7 @@ export function decodeDotEnv(bytes: Uint8Array): string | null {
   }
 }
 
-/** Returns the value, or the rest of a sentence that begins with the line. */
+/** Returns the value, or a predicate that completes "Line 3 …". */
 function parseValue(text: string): { readonly value: string } | string {
   if (/^[ \t]*["'`]/u.test(text)) {
     const [, quote, value = ''] = QUOTED.exec(text) ?? []

@@ -1,16 +1,16 @@
 import * as v from 'valibot'
 import { durationMs } from '../../lib/duration.ts'
 
-// A longer timer of node's fires at once.
+// A node timer that is set to more fires at once.
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** `<integer><unit>` as milliseconds, longer than nothing. */
+/** `<integer><unit>` in milliseconds, above 0. */
 export const duration = atLeast(1)
 
 /** A duration that may be 0. */
 export const durationOrZero = atLeast(0)
 
-/** A duration, or `never` as null. */
+/** A duration, or null for `never`. */
 export const durationOrNever = v.union(
   [
     v.pipe(
@@ -22,7 +22,7 @@ export const durationOrNever = v.union(
   'Must be never, or a whole number above 0 and a unit (ms, s, m, h, d), at most 3650d.',
 )
 
-/** What a timer can wait: the duration, and 24 days for those that are longer. */
+/** Caps a duration at the longest time of a node timer (24 days). */
 export function timer<Schema extends typeof duration>(schema: Schema) {
   return v.pipe(
     schema,

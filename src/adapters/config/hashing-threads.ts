@@ -1,24 +1,27 @@
 import { availableParallelism } from 'node:os'
 import type { Configuration } from '../../application/configuration.ts'
 
-/** What of the configuration says how many threads hash passwords. */
+/** The settings that determine the number of hashing threads. */
 type Asked = Pick<Configuration, 'hashingConcurrency' | 'workers' | 'threadPoolSize'>
 
-/** Threads of libuv's pool where `UV_THREADPOOL_SIZE` is this text, read as libuv reads it. */
+/** Returns the size of libuv's thread pool for this text of `UV_THREADPOOL_SIZE`, parsed as libuv parses it. */
 export function requiredThreadPoolSize(text: string | undefined): number {
   if (text === undefined) return 4
   const threads = Number.parseInt(text, 10) || 1
   return threads < 0 ? 1024 : Math.min(threads, 1024)
 }
 
-/** Passwords that this process hashes at once. One thread at least is left for files and names, unless there is only one. */
+/**
+ * Returns the number of passwords that this process hashes at once. It leaves at least one thread for files and DNS,
+ * unless the pool has only one.
+ */
 export function hashingThreads(asked: Asked, processors = availableParallelism()): number {
   return Math.max(1, Math.min(wantedThreads(asked, processors), asked.threadPoolSize - 1))
 }
 
 /**
- * The environment of a worker whose pool is large enough. In a process that runs already it is too late: its own
- * program was read by threads of the pool.
+ * Returns the environment of a worker whose thread pool is large enough. A running process cannot resize its pool: the
+ * pool's threads have already read its program.
  */
 export function workerThreadPool(
   asked: Asked,

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { LoginLimit } from '../../domain/login-limit.ts'
 import { duration } from './durations.ts'
 
-/** `<failures>/<duration>`, or `off` as null. */
+/** `<failures>/<duration>`, or null for `off`. */
 export function loginLimit(most: number) {
   const message = `Must be off, or <failures>/<duration> with 1 to ${most} failures, such as 10/15m.`
   return v.pipe(

@@ -1,7 +1,7 @@
-/** What of an address is no secret, and tells most when something is wrong. */
+/** The parameters that are shown: they are not secret, and they help most with a connection problem. */
 const SHOWN = ['sslmode', 'sslrootcert', 'host', 'port', 'application_name']
 
-/** An address of a database without its password, and with those of its parameters only that are known to be no secret. */
+/** Returns a database URL with its password masked, and the values of all parameters outside `SHOWN`. Throws if invalid. */
 export function maskedUrl(text: string): string {
   const url = new URL(text)
   if (url.password !== '') url.password = '***'

@@ -6,18 +6,21 @@ import { SETTINGS } from './settings.ts'
 import { readVariables } from './sources.ts'
 import { type Survey, surveyConfiguration } from './survey.ts'
 
-/** The configuration of this process: its environment, and the `.env` file of the working directory. */
+/**
+ * Reads the configuration of this process from its environment and the `.env` file of the working directory. Throws
+ * `ConfigurationRefused`.
+ */
 export function readProcessConfiguration(): ReturnType<typeof readConfiguration> {
   return readConfiguration({ env: process.env, dotEnv: dotEnvText() })
 }
 
-/** A survey, with the files that secrets of it come from. */
+/** A survey, and the files that contain its secrets. */
 export interface ProcessSurvey extends Survey {
-  /** Each by the variable that names it, or `.env`. */
+  /** `name` is the variable that names the file, or `.env`. */
   readonly files: readonly { readonly name: string; readonly path: string }[]
 }
 
-/** Everything that this process's settings say, whatever is wrong with them. */
+/** Reads all settings of this process. Invalid ones are reported in `problems`. */
 export function surveyProcess(): ProcessSurvey {
   const unread: ConfigurationProblem[] = []
   let dotEnv: string | null = null

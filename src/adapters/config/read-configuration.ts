@@ -4,8 +4,8 @@ import type { Sources } from './sources.ts'
 import { surveyConfiguration } from './survey.ts'
 
 /**
- * The configuration that the sources ask for, with warnings as whole sentences. Throws `ConfigurationRefused` with
- * everything that is wrong, and no other error.
+ * Returns the configuration of the sources, and warnings as whole sentences. Throws `ConfigurationRefused` with every
+ * problem, and no other error.
  */
 export function readConfiguration(sources: Sources): {
   readonly configuration: Configuration

@@ -7,7 +7,7 @@ import type { SettingName } from './settings.ts'
 import { databaseUrl, origins, publicUrl } from './urls.ts'
 import { enumValue, file, folder, listeningHost, onOff, tokenPrefix, version, wholeNumber } from './values.ts'
 
-/** What each setting accepts, on its own. */
+/** The accepted values of each setting by itself. */
 export const schema = v.object({
   HOST: listeningHost,
   PORT: wholeNumber(0, 65535),
@@ -51,10 +51,10 @@ export const schema = v.object({
   CORS_ORIGINS: v.nullable(origins),
 } satisfies Record<SettingName, unknown>)
 
-/** Every setting's accepted value. */
+/** The accepted value of every setting. */
 export type Values = v.InferOutput<typeof schema>
 
-/** The accepted values under the names of the house. */
+/** Maps the settings to the fields of `Configuration`. */
 export function toConfiguration(
   values: Values,
   { production, threadPoolSize }: Pick<Configuration, 'production' | 'threadPoolSize'>,

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { type ServiceToken, serviceTokenProblem } from '../../domain/service-token.ts'
 
-/** Pairs of `name=secret` with commas between them, each checked by the domain; no sentence shows a secret. */
+/** Comma-separated pairs of `name=secret`, each validated by the domain. No message contains a secret. */
 export const serviceTokens = v.pipe(
   v.string(),
   v.rawTransform<string, readonly ServiceToken[]>(({ dataset, addIssue, NEVER }) => {
@@ -19,7 +19,7 @@ export const serviceTokens = v.pipe(
   }),
 )
 
-/** The form of the file, one pair a line, as the form of the variable. */
+/** Converts the format of the file, one pair a line, to the format of the variable. */
 export function pairsOfLines(text: string): string {
   return text
     .split(/[\r\n]+/)
@@ -31,7 +31,7 @@ function splitPair(pair: string): ServiceToken | null {
   const at = pair.indexOf('=')
   const name = pair.slice(0, at)
   const secret = pair.slice(at + 1)
-  // A lone secret may end in padding: it would be taken, and shown, for the name.
+  // A secret without a name may end in padding (=); it must not be shown as the name.
   return at === -1 || /^=*$/.test(secret) ? null : { name, secret }
 }
 

@@ -4,28 +4,28 @@ import { parseDotEnv } from './dot-env.ts'
 import { pairsOfLines } from './service-tokens.ts'
 import { SETTINGS, type Setting, type SettingName } from './settings.ts'
 
-/** Where settings come from; `env` goes before `dotEnv`. */
+/** The sources of settings. `env` takes precedence over `dotEnv`. */
 export interface Sources {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The text of the `.env` file, or null when there is none. */
   readonly dotEnv: string | null
-  /** Answers a file's bytes, or throws as node does. */
+  /** Returns a file's bytes, or throws as node does. */
   readonly readFile?: (path: string) => Uint8Array
 }
 
-/** A setting as it was found: its text, and the variable that it came by. */
+/** The text of a setting, and the variable that it was read from. */
 export interface Found {
   readonly text: string | null
   readonly from: string
 }
 
-/** Answers what a variable is set to in the environment or, failing that, in the `.env` file. */
+/** Returns a function that reads a variable from the environment or, failing that, from the `.env` file. */
 export function readVariables({ env, dotEnv }: Sources): (name: string) => string | undefined {
   const { variables } = parseDotEnv(dotEnv ?? '')
   return (name) => own(env, name) ?? variables.get(name)
 }
 
-/** Answers which of the sources a variable comes from. */
+/** Returns a function that returns the source of a variable. */
 export function settingOrigins(sources: Sources): (name: string) => 'environment' | '.env' | 'default' {
   const fromEither = readVariables(sources)
   return (name) => {
@@ -34,7 +34,7 @@ export function settingOrigins(sources: Sources): (name: string) => 'environment
   }
 }
 
-/** The text of every setting, defaults included, with a problem for each that cannot be found out. */
+/** Returns the text of every setting, defaults included, and a problem for each that cannot be read. */
 export function findSettings(sources: Sources): {
   readonly found: Readonly<Record<SettingName, Found>>
   readonly problems: readonly ConfigurationProblem[]
@@ -73,7 +73,7 @@ export function findSettings(sources: Sources): {
   }
 }
 
-/** An accepted setting of the variable, for messages. */
+/** Returns an accepted assignment of the variable, for messages. */
 export function exampleValue({ name, example }: Setting, variable: string): string {
   return variable === name ? `${name}=${example}` : `${variable}=/run/secrets/${name.toLowerCase()}`
 }
@@ -82,7 +82,7 @@ function own(record: Readonly<Record<string, string | undefined>>, name: string)
   return Object.hasOwn(record, name) ? record[name] : undefined
 }
 
-// The path is not repeated: it may be the secret itself, given in the wrong place.
+// The path is not repeated: it may be the secret itself, set in the wrong variable.
 function fileProblem(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : null
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'Names a file that does not exist.'

@@ -14,28 +14,28 @@ import {
   settingOrigins,
 } from './sources.ts'
 
-/** A setting as it is, for people. */
+/** A setting as reports show it. */
 export interface SettingReport {
   readonly name: SettingName
-  /** What is obeyed, with secrets masked; null where it is unset, or wrong. */
+  /** The value in effect, masked if secret; null when unset or invalid. */
   readonly value: string | null
-  /** Where it was found. */
+  /** The source of the value. */
   readonly source: 'environment' | '.env' | 'default'
-  /** The variable that was found, `_FILE` included. */
+  /** The variable that was read, with `_FILE` if that was set. */
   readonly variable: string
 }
 
-/** Everything that the sources say, whatever is wrong with it. */
+/** The result of reading all settings, valid or not. */
 export interface Survey {
   readonly settings: readonly SettingReport[]
   readonly problems: readonly ConfigurationProblem[]
   /** Whole sentences. */
   readonly warnings: readonly string[]
-  /** With the default in place of whatever is wrong. */
+  /** Has the default in place of each invalid value. */
   readonly configuration: Configuration
 }
 
-/** Reads all settings. Throws nothing: what is wrong is among the problems. */
+/** Reads all settings. Throws nothing: invalid settings are reported in `problems`. */
 export function surveyConfiguration(sources: Sources): Survey {
   const { found, problems: unread } = findSettings(sources)
   const issues = v.safeParse(schema, textsOf(found)).issues ?? []
@@ -45,7 +45,7 @@ export function surveyConfiguration(sources: Sources): Survey {
   if (issues.length === 0) problems.push(...contradictions(values))
   const configuration = toConfiguration(values, {
     production: readVariables(sources)('NODE_ENV') === 'production',
-    // Not from the `.env` file: libuv does not read it.
+    // Only from the environment: libuv does not read the `.env` file.
     threadPoolSize: requiredThreadPoolSize(sources.env.UV_THREADPOOL_SIZE),
   })
   const originOf = settingOrigins(sources)
@@ -69,7 +69,7 @@ function textsOf(
 
 function shown({ name, secret }: Setting, text: string): string {
   if (!secret) return text
-  // An address, or pairs of a name and a secret.
+  // The secret is either a database URL or pairs of names and secrets.
   return name === 'SERVICE_TOKENS' ? text.replace(/=[^,]*/g, '=***') : maskedUrl(text)
 }
 
@@ -108,13 +108,13 @@ function warningsOf(configuration: Configuration): readonly string[] {
   const { bcryptCost, hashingConcurrency, workers, ops, serviceTokens } = configuration
   const warnings: string[] = []
   if (ops && serviceTokens.length === 0)
-    warnings.push('OPS is on and SERVICE_TOKENS is unset: nobody can open /ops.')
+    warnings.push('OPS is on and SERVICE_TOKENS is unset: no client can open /ops.')
   if (bcryptCost < 10)
     warnings.push(
       'BCRYPT_COST is below 10: stolen password hashes would be quick to guess. Use it for tests only.',
     )
   const threads = hashingThreads(configuration)
-  // Workers are given the pool that they need.
+  // With several workers, each one's thread pool is sized to fit.
   if (workers === 1 && hashingConcurrency !== null && hashingConcurrency > threads)
     warnings.push(
       `HASHING_CONCURRENCY is more than the thread pool can spare: ${threads} at once. Set UV_THREADPOOL_SIZE=${hashingConcurrency + 1} in the environment, not in .env.`,

@@ -3,8 +3,8 @@ import * as v from 'valibot'
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
 /**
- * The URL of a PostgreSQL server. Its host may also stand in `?host=`, as for the folder of a socket. A URL in which a
- * part of the password may stand in another place is rejected, since those places are shown.
+ * The URL of a PostgreSQL server. Its host may also be given in `?host=`, as for a socket's folder. Ambiguous URLs are
+ * rejected: a part of the password could be parsed as another component, and the other components are shown.
  */
 export const databaseUrl = v.pipe(
   v.string(),
@@ -14,7 +14,7 @@ export const databaseUrl = v.pipe(
   }),
 )
 
-/** A base address that paths are put behind; answered without a slash at its end. */
+/** A base URL for paths; the result has no trailing slash. */
 export const publicUrl = v.pipe(
   v.string(),
   v.check((text) => {
@@ -24,7 +24,7 @@ export const publicUrl = v.pipe(
   v.transform((text) => text.replace(/\/+$/, '')),
 )
 
-/** Comma-separated origins in the form in which browsers send them (RFC 6454, section 6.1). */
+/** Comma-separated origins, serialized as browsers send them (RFC 6454, section 6.1). */
 export const origins = v.pipe(
   v.string(),
   v.transform((text) => [...new Set(text.split(',').map((origin) => origin.trim()))]),
@@ -39,7 +39,7 @@ export const origins = v.pipe(
 )
 
 function databaseUrlProblem(text: string): string | null {
-  // An authority ends at the first of these, a fragment is ignored, and `:` divides user and password.
+  // The authority ends at the first of these, a fragment is ignored, and `:` separates user and password.
   if (/#|^[^/]*\/\/[^/?]*[/?].*@/s.test(text))
     return 'Has a /, ?, # or @ that must be percent-encoded; write special characters of the password as %XX.'
   const url = parsed(text)
@@ -80,7 +80,7 @@ function isDecodable(text: string): boolean {
 }
 
 function parsed(text: string): URL | null {
-  // The parser drops line breaks and outer spaces without a word; other readers of the address do not.
+  // The parser silently drops line breaks and outer spaces; other readers of the URL do not.
   if (/[\u0000-\u0020\u007f]/.test(text)) return null
   try {
     return new URL(text)

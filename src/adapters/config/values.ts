@@ -13,7 +13,7 @@ export function wholeNumber(min: number, max: number) {
   )
 }
 
-/** One of a few words. */
+/** One of the given words. */
 export function enumValue<const Words extends readonly string[]>(words: Words) {
   return v.picklist(words, `Must be one of ${words.join(', ')}.`)
 }
@@ -24,7 +24,7 @@ export const onOff = v.pipe(
   v.transform((word) => word === 'on'),
 )
 
-/** What a socket can listen on: an IP address without brackets, or a host name. */
+/** An address to listen on: an IP address without brackets, or a host name. */
 export const listeningHost = v.pipe(
   v.string(),
   v.check(
@@ -33,25 +33,25 @@ export const listeningHost = v.pipe(
   ),
 )
 
-/** A path to a folder. */
+/** The path of a folder. */
 export const folder = v.pipe(
   v.string(),
   v.check((text) => text.trim() !== '' && !text.includes('\0'), 'Must be the path of a folder.'),
 )
 
-/** A path to a file. */
+/** The path of a file. */
 export const file = v.pipe(
   v.string(),
   v.check((text) => text.trim() !== '' && !text.includes('\0'), 'Must be the path of a file.'),
 )
 
-/** How every new token begins. */
+/** The prefix of new tokens. */
 export const tokenPrefix = v.pipe(
   v.string(),
   v.regex(/^[a-z][a-z0-9]{0,15}$/, 'Must be 1 to 16 lower-case letters and digits that begin with a letter.'),
 )
 
-/** A version as it is reported. */
+/** The version that the service reports. */
 export const version = v.pipe(
   v.string(),
   v.regex(/^[!-~]{1,100}$/, 'Must be 1 to 100 printable ASCII characters without a space.'),

@@ -15,17 +15,17 @@ import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import type { Host } from './host.ts'
 import { canReach, makeReachable, type ServerAccount } from './server-account.ts'
 
-/** The server's programs, ready to run. */
+/** The server's programs. */
 export interface Binaries {
   readonly postgres: string
   readonly initdb: string
-  /** Major version of PostgreSQL, as in a cluster's PG_VERSION. */
+  /** The major version of PostgreSQL, as in the file PG_VERSION of a data cluster. */
   readonly major: string
 }
 
 /**
- * Finds the package of this platform, completes its symbolic links, and copies it to `copyRoot` where the
- * server's account cannot reach it or the links cannot be made; a copy is reported to `note`.
+ * Finds the package of this platform and creates its symbolic links. Copies the programs to `copyRoot` when the server's
+ * account cannot reach them or the links cannot be created, and passes a sentence about that to `note`.
  */
 export function prepareBinaries(
   host: Host,
@@ -49,7 +49,7 @@ export function prepareBinaries(
   }
 }
 
-/** What to say when the programs are there and the system cannot run them. */
+/** Returns the error for programs that exist but that the system cannot run. */
 export function cannotRun(
   host: Host,
   program: string,
@@ -78,7 +78,7 @@ function findPackage(host: Host): string {
   }
 }
 
-/** npm may refuse the package's install script, which is what makes these links. */
+/** Creates the symbolic links of the package, because npm may not have run the install script that creates them. */
 function linksMade(native: string): boolean {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return true
@@ -102,7 +102,7 @@ function makeLink(source: string, target: string): void {
   }
 }
 
-/** The rename at the end makes the copy whole or absent, also when several processes copy at once. */
+/** The final rename is atomic, so that a partial copy is never used, even when several processes copy at once. */
 function copyOnce(native: string, target: string, note: (sentence: string) => void): string {
   const copy = join(target, 'native')
   if (!existsSync(target)) {
@@ -123,7 +123,7 @@ function copyOnce(native: string, target: string, note: (sentence: string) => vo
   return copy
 }
 
-/** A checkout made under a strict umask is closed to the server's account file by file. */
+/** In a checkout made under a strict umask, the server's account cannot read the single files. */
 function openToAll(folder: string): void {
   chmodSync(folder, 0o755)
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -18,17 +18,17 @@ import { type Host, stateFolder, thisHost } from './host.ts'
 import { canReach, makeReachable, type ServerAccount, serverAccount } from './server-account.ts'
 import { syncFolder } from './sync-folder.ts'
 
-/** The data folder in use, and the account whose server works in it. */
+/** The data folder, and the account that runs its server. */
 export interface DataFolder {
   readonly path: string
-  /** The database cluster within it. */
+  /** The folder of the database cluster. */
   readonly cluster: string
   readonly log: string
   readonly account: ServerAccount | undefined
   readonly password: string
 }
 
-/** Where the data folder is or would be, and whether a database cluster is in it; makes nothing. */
+/** Returns the path of the data folder, and whether it has a database cluster. Creates nothing. */
 export function locateDataFolder(
   { dataDir, home }: { readonly dataDir: string | undefined; readonly home: string },
   host = thisHost(),
@@ -37,7 +37,7 @@ export function locateDataFolder(
   return { path, isPrepared: existsSync(join(path, 'postgres', 'PG_VERSION')) }
 }
 
-/** Chooses and makes the data folder (mode 0700) and its password file (0600), or finds them. */
+/** Creates the data folder (mode 0700) and its password file (0600), or reuses existing ones. */
 export function prepareDataFolder(
   host: Host,
   dataDir: string | undefined,
@@ -68,7 +68,7 @@ function chosenFolder(
   return { path: moved, account: serverAccount(host, [join(moved, 'postgres'), moved]), isMoved: true }
 }
 
-/** Makes or adopts the folder; true when it was this process's own or new. */
+/** Creates or adopts the folder. Returns true when this process's account owns it. */
 function takeFolder(host: Host, path: string, account: ServerAccount | undefined): boolean {
   makeReachable(dirname(path))
   if (!existsSync(path)) {
@@ -92,16 +92,16 @@ function takeFolder(host: Host, path: string, account: ServerAccount | undefined
   return uid === host.uid
 }
 
-/** A link to a finished file is made by one process only, and never half-written. */
+/** `link` is atomic: only one process creates the file, and no process reads it half-written. */
 function readOrMakePassword(path: string, cluster: string, owner: ServerAccount | undefined): string {
   const file = join(path, 'password')
-  // Looked at in this order: another process may be making both, the password first.
+  // Checked in this order, because another process may be creating both, the password first.
   const hasCluster = existsSync(cluster)
   if (!existsSync(file)) {
     if (hasCluster) {
       throw new EmbeddedPostgresRefused(
         `The password file ${file} is missing, and the database beside it cannot be opened without it. ` +
-          'Put it back, or set DATA_DIR to a new folder.',
+          'Restore it, or set DATA_DIR to a new folder.',
       )
     }
     const draft = join(path, `.password-${randomBytes(6).toString('hex')}`)

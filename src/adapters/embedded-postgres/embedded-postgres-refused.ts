@@ -1,11 +1,11 @@
-/** The embedded PostgreSQL cannot run here; `message` is one line for stderr that says what to set. */
+/** The embedded PostgreSQL cannot run here; `message` is one line that says what the operator must set. */
 export class EmbeddedPostgresRefused extends Error {
   override readonly name = 'EmbeddedPostgresRefused'
   /** The message is written for operators and is shown as it is. */
   readonly forOperators = true
 }
 
-/** The server cannot listen where it has to. */
+/** The server's address is in use. */
 export class AddressTaken extends EmbeddedPostgresRefused {}
 
 const REASONS: Record<string, string> = {
@@ -16,13 +16,13 @@ const REASONS: Record<string, string> = {
   EDQUOT: 'the disk quota is used up',
   ENOENT: 'no such file or folder',
   ENAMETOOLONG: 'the path is too long',
-  ELOOP: 'its symbolic links go round in a circle',
+  ELOOP: 'its symbolic links form a loop',
   ENOTDIR: 'a part of the path is not a folder',
   EEXIST: 'there is a file of that name',
   EIO: 'the disk reports an error',
 }
 
-/** Turns a failed file operation into a refusal that names the data folder; anything else comes back as is. */
+/** Converts a failed file operation to an error that names the data folder. Returns any other error unchanged. */
 export function toRefusal(error: unknown, dataDir: string): unknown {
   const { code, path } = error as NodeJS.ErrnoException
   const reason = REASONS[code ?? '']

@@ -3,22 +3,22 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** What the embedded server needs to know about the machine; tests give their own. */
+/** The properties of the machine that the embedded server depends on; tests replace them. */
 export interface Host {
   readonly platform: string
   readonly arch: string
-  /** This process's user id; undefined where the system has none. */
+  /** The user id of this process; undefined if the system has no user ids. */
   readonly uid: number | undefined
   readonly gid: number | undefined
-  /** The text of /etc/passwd, empty where there is none. */
+  /** The text of /etc/passwd, or an empty text. */
   readonly passwd: string
-  /** Where a root service keeps what its server's account could not reach elsewhere. */
+  /** Where a service that runs as root stores files that the server's account could not reach elsewhere. */
   readonly stateRoot: string
-  /** The file that a package's name resolves to; throws when it is not installed. */
+  /** Returns the file that a package's name resolves to. Throws when the package is not installed. */
   resolvePackage(name: string): string
 }
 
-/** The machine this process runs on. */
+/** Returns the machine of this process. */
 export function thisHost(): Host {
   return {
     platform: process.platform,
@@ -31,7 +31,7 @@ export function thisHost(): Host {
   }
 }
 
-/** The folder under `stateRoot` that belongs to one checkout. */
+/** Returns the folder below `stateRoot` that belongs to one checkout. */
 export function stateFolder(host: Host, home: string): string {
   return join(host.stateRoot, createHash('sha256').update(home).digest('hex').slice(0, 12))
 }

@@ -20,8 +20,8 @@ import { accountIdentity, SERVER_ENV } from './server-arguments.ts'
 import { syncFolder } from './sync-folder.ts'
 
 /**
- * Makes the database cluster unless it is there; true when it was made. It is built in a folder of its own
- * and renamed when whole, so a killed initdb leaves nothing that could be taken for a cluster.
+ * Creates the database cluster unless it exists. Returns true when it was created. It is built in a separate folder
+ * and renamed when complete, so that a killed initdb leaves nothing that looks like a cluster.
  */
 export async function ensureCluster(host: Host, folder: DataFolder, binaries: Binaries): Promise<boolean> {
   await removeDrafts(folder.path)
@@ -53,7 +53,7 @@ function checkVersion(folder: DataFolder, major: string): void {
   const found = existsSync(file) ? readFileSync(file, 'utf8').trim() : 'an unknown version'
   if (found === major) return
   throw new EmbeddedPostgresRefused(
-    `The data folder ${folder.path} is of PostgreSQL ${found}, and this Latchkey brings PostgreSQL ${major}. ` +
+    `The data folder ${folder.path} was created by PostgreSQL ${found}, but this Latchkey contains PostgreSQL ${major}. ` +
       'Dump it with the older Latchkey and set DATA_DIR to a new folder, or set DATABASE_URL.',
   )
 }
@@ -80,8 +80,8 @@ async function initdb(
       ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
       '--no-instructions',
     ],
-    // The working folder marks the process as this draft's, for whoever has to clean up after it.
-    // Detached: Ctrl-C in the terminal of the service must not interrupt it.
+    // The working folder marks the process as belonging to this draft, for a later cleanup.
+    // Detached, so that Ctrl-C in the terminal of the service does not interrupt it.
     {
       cwd: draft,
       env: SERVER_ENV,

@@ -12,34 +12,34 @@ import { openSession, type Session, serverUrl } from './session.ts'
 import type { ServerPlan } from './start-server.ts'
 import { type OnEvent, supervise } from './supervise.ts'
 
-/** A PostgreSQL server of one's own, running for as long as this is open. */
+/** An embedded PostgreSQL server that runs while this is open. */
 export interface EmbeddedPostgres {
   /** Connection URL of the database `latchkey`, password included: a secret. */
   readonly url: string
-  /** The folder really in use, absolute. */
+  /** The folder in use, as an absolute path. */
   readonly dataDir: string
-  /** True when this call made the data folder's database cluster. */
+  /** True when this call created the database cluster. */
   readonly created: boolean
   /** Sentences that the operator should read at the start. */
   readonly notes: readonly string[]
-  /** Rejects when a service's server died and could not come back at its `url`; never settles otherwise. */
+  /** Rejects when a service's server died and could not be restarted at its `url`; otherwise never settles. */
   readonly lost: Promise<never>
-  /** Stops the server as far as the role demands; may be called again, and ends within 2.5 s. */
+  /** Stops the server as far as the role requires, within 2.5 s. May be called again. */
   close(): Promise<void>
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Undefined means `data` in `home`, which root may find moved; a named folder is never moved. */
+  /** Undefined means `data` in `home`, which may be relocated for root. A given folder is never relocated. */
   readonly dataDir: string | undefined
   readonly home: string
-  /** A service has the folder to itself, keeps the server alive and stops it; commands share it. */
+  /** A service owns the folder, supervises the server and stops it; commands share it. */
   readonly role: 'service' | 'command'
   readonly onEvent?: OnEvent
 }
 
 /**
- * Opens the embedded PostgreSQL of a data folder: makes, starts or adopts it as needed. Throws
- * `EmbeddedPostgresRefused` with one line for the operator where that cannot be.
+ * Opens the embedded PostgreSQL of a data folder: creates, starts or adopts the server as needed. Throws
+ * `EmbeddedPostgresRefused` with one line for the operator.
  */
 export async function openEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -53,7 +53,7 @@ export async function openEmbeddedPostgres(
   try {
     const folder = prepareDataFolder(host, options.dataDir, home, note)
     dataDir = folder.path
-    // A second in which the caller can get ready for what an empty database needs.
+    // Creating takes about a second, in which the caller can prepare what an empty database needs.
     if (!existsSync(folder.cluster)) options.onEvent?.('embedded_postgres.creating', {})
     if (options.role === 'service') serviceLock = await lockForService(folder)
     const copyRoot = host.uid === 0 ? stateFolder(host, home) : folder.path
@@ -108,7 +108,7 @@ function openForService(
     lost: supervision.lost,
     async close() {
       const ended = supervision.end()
-      // A restart that hangs on a frozen server ends only when that server does.
+      // A restart that waits for a frozen server ends only when that server does.
       await Promise.race([ended, sleep(200, undefined, { ref: false })])
       await stopPostmaster(plan.folder.cluster)
       await ended
@@ -125,15 +125,15 @@ function openForCommand({ folder }: ServerPlan, { address, session }: Reached): 
     async close() {
       const lock = await waitForLock(folder.path, 'start', folder.password, 500)
       try {
-        // Whoever holds the lock is opening the server and will see to it at its own close.
+        // The holder of the lock is opening the server and stops it when it closes.
         if (lock === undefined || findPostmaster(folder.cluster) === undefined) return
         const current = session.isOpen() ? session : await openSession(address)
         const last = await isLastOfCommands(current)
-        // Waited for under the lock, so that the next to leave does not count this one.
+        // Ended under the lock, so that the next process to close does not count this session.
         await current.end()
         if (last) await stopPostmaster(folder.cluster)
       } catch {
-        // A server that does not answer is left to the service, or to the next start.
+        // A server that does not respond is left to the service, or to the next start.
       } finally {
         await session.end()
         await lock?.release()
@@ -143,8 +143,8 @@ function openForCommand({ folder }: ServerPlan, { address, session }: Reached): 
 }
 
 /**
- * Whether nobody else needs the server. Whoever has a session sees to it at its own close; clients without
- * one have perhaps just left, and are listed for some milliseconds more.
+ * Returns whether no other process needs the server. Another session stops the server when it closes. A client without a
+ * session may have just disconnected, and is listed for some more milliseconds.
  */
 async function isLastOfCommands(session: Session): Promise<boolean> {
   if (!(await session.startedByCommand())) return false

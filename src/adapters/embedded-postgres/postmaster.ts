@@ -3,15 +3,15 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A running server as its `postmaster.pid` describes it. */
+/** A running server as described by its `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number
-  /** TCP port on 127.0.0.1, or undefined when it listens on a socket in its cluster's folder. */
+  /** The TCP port on 127.0.0.1, or undefined when the server listens on a socket in its cluster's folder. */
   readonly port: number | undefined
   readonly status: 'starting' | 'ready' | 'stopping'
 }
 
-/** The live server of a cluster; undefined when there is none, whatever files say. */
+/** Returns the live server of a cluster; undefined when there is none, even if `postmaster.pid` exists. */
 export function findPostmaster(cluster: string): Postmaster | undefined {
   const lines = pidFile(cluster)
   const pid = Number(lines[0])
@@ -24,12 +24,12 @@ export function findPostmaster(cluster: string): Postmaster | undefined {
   }
 }
 
-/** The TCP port of the server that last wrote a `postmaster.pid`, alive or dead. */
+/** Returns the TCP port of the last server that wrote `postmaster.pid`, alive or dead. */
 export function lastPort(cluster: string): number | undefined {
   return portOf(pidFile(cluster))
 }
 
-/** Kills what is left of a dead server: backends outlive a killed postmaster and hold its shared memory. */
+/** Kills the remaining backends of a dead server: they outlive a killed postmaster and hold its shared memory. */
 export async function killOrphans(cluster: string): Promise<void> {
   const deadline = performance.now() + 2_000
   for (let pids = serverProcesses(cluster); pids.length > 0; pids = serverProcesses(cluster)) {
@@ -54,7 +54,7 @@ export async function stopPostmaster(cluster: string): Promise<void> {
   if (findPostmaster(cluster) === undefined) await killOrphans(cluster)
 }
 
-/** True once the process `pid` no longer serves the cluster; false when `timeoutMs` have passed. */
+/** Returns true once the process `pid` no longer serves the cluster, or false after `timeoutMs`. */
 export async function waitUntilGone(cluster: string, pid: number, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs
   while (isServerOf(cluster, pid)) {
@@ -78,7 +78,7 @@ function portOf(lines: string[]): number | undefined {
   return listensOnTcp ? Number(lines[3]) : undefined
 }
 
-/** A process id alone proves nothing: it may have been given to another process since. */
+/** A process id alone proves nothing, because the system may have reused it. */
 function isServerOf(cluster: string, pid: number): boolean {
   try {
     if (process.platform === 'linux') return worksIn(cluster, pid)

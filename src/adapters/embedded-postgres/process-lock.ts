@@ -4,18 +4,17 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A lock that this process holds; the kernel gives it back when the process ends, however it ends. */
+/** A lock that this process holds. The kernel releases it when the process ends, however it ends. */
 export interface ProcessLock {
   release(): Promise<void>
 }
 
 /**
- * Takes the lock `name` of a folder, or answers undefined when a process on this machine holds it. `secret`
- * keeps other accounts from guessing what to occupy.
+ * Acquires the lock `name` of a folder, or returns undefined when a process on this machine holds it. `secret` prevents
+ * other accounts from guessing the name and occupying it.
  *
- * Node has no file locks. A listening socket in Linux's abstract namespace, a named pipe on Windows and
- * macOS's O_EXLOCK have what a lock file has not: none is left behind by SIGKILL, and no process id is
- * compared that another process may bear by now.
+ * Node has no file locks. A listening socket in Linux's abstract namespace, a named pipe on Windows and macOS's O_EXLOCK
+ * are better than a lock file: SIGKILL leaves none behind, and no process id is compared that the system may have reused.
  */
 export async function tryLock(
   folder: string,
@@ -29,7 +28,7 @@ export async function tryLock(
   return lockByFile(join(folder, `${name}.lock`))
 }
 
-/** Waits for the lock; answers undefined when `timeoutMs` have passed. Throws when `signal` is aborted. */
+/** Waits for the lock; returns undefined after `timeoutMs`. Throws when `signal` is aborted. */
 export async function waitForLock(
   folder: string,
   name: string,
@@ -45,7 +44,7 @@ export async function waitForLock(
   }
 }
 
-/** Device and inode, not the path: a folder may be reached by several paths, and a copy is another folder. */
+/** Uses device and inode, not the path: several paths may lead to a folder, and a copy is another folder. */
 function identity(folder: string, secret: string): string {
   const { dev, ino } = statSync(folder, { bigint: true })
   return createHash('sha256').update(`${dev}:${ino}:${secret}`).digest('hex').slice(0, 40)
@@ -58,7 +57,7 @@ function lockBySocket(path: string): Promise<ProcessLock | undefined> {
       if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(undefined)
       else reject(error)
     })
-    // `exclusive`: a cluster's workers would share the primary's socket.
+    // `exclusive`: workers of node's cluster would share the primary's socket.
     server.listen({ path, exclusive: true }, () => {
       server.on('error', () => {})
       resolve({ release: () => new Promise((released) => server.close(() => released())) })

@@ -7,7 +7,7 @@ import { socketFolder } from './server-address.ts'
 import { openSession, type ServerAddress, type Session } from './session.ts'
 import { ensureServer, type Place, type ServerPlan } from './start-server.ts'
 
-/** A server that answers, and the session that keeps it from being stopped by others. */
+/** A running server, and the session that prevents other processes from stopping it. */
 export interface Reached {
   readonly address: ServerAddress
   readonly session: Session
@@ -18,9 +18,8 @@ const LOCK_TIMEOUT_MS = 90_000
 const RESPONSE_TIMEOUT_MS = 15_000
 
 /**
- * Makes the cluster, starts the server, opens a session: each only where it is not so already. One process
- * at a time does this for a folder; it may be called again after the server died, then with the only place where the
- * new one may listen.
+ * Creates the cluster, starts the server and opens a session, each only if necessary. One process at a time does this
+ * for a folder. It may be called again after the server died; `only` is then the address at which the server must listen.
  */
 export async function reachServer(
   plan: ServerPlan,
@@ -39,7 +38,7 @@ export async function reachServer(
     const created = await ensureCluster(plan.host, plan.folder, plan.binaries)
     return { created, ...(await ensureSession(plan, only, signal)) }
   } catch (error) {
-    // Nobody would look after a server that was started for nothing.
+    // No process would stop a server that was started in vain.
     if (!wasRunning) await stopPostmaster(cluster)
     throw error
   } finally {
@@ -47,7 +46,7 @@ export async function reachServer(
   }
 }
 
-/** A server may go down between being found and being asked, so the two are tried together. */
+/** A server may stop between being found and being connected to, so the two are retried together. */
 async function ensureSession(plan: ServerPlan, only: Place | null, signal: AbortSignal) {
   const { path, cluster, password } = plan.folder
   const deadline = performance.now() + RESPONSE_TIMEOUT_MS
@@ -60,12 +59,12 @@ async function ensureSession(plan: ServerPlan, only: Place | null, signal: Abort
     } catch (error) {
       if ((error as { code?: string }).code === INVALID_PASSWORD) {
         throw new EmbeddedPostgresRefused(
-          `The password in ${path} is not that of the database beside it. Put the right file back.`,
+          `The password in ${path} is not the password of its database. Restore the right password file.`,
         )
       }
       if (performance.now() > deadline) {
         throw new EmbeddedPostgresRefused(
-          `The embedded PostgreSQL in ${path} does not answer: ${(error as Error).message}.`,
+          `The embedded PostgreSQL in ${path} does not respond: ${(error as Error).message}.`,
         )
       }
     }

@@ -11,8 +11,8 @@ export interface ServerAccount {
 }
 
 /**
- * The account for a data folder: undefined means this process's own. A root process takes the owner of
- * what is there already, else `postgres`, else `nobody`.
+ * Returns the account for a data folder; undefined means the account of this process. For a process of root it is the
+ * owner of the existing folder, else `postgres`, else `nobody`.
  */
 export function serverAccount(host: Host, folders: readonly string[]): ServerAccount | undefined {
   if (host.uid !== 0) return undefined
@@ -30,7 +30,7 @@ export function serverAccount(host: Host, folders: readonly string[]): ServerAcc
   )
 }
 
-/** Whether the account may enter every folder on the way to `path`; a missing folder counts as enterable. */
+/** Returns whether the account may enter every folder of `path`. A missing folder counts as enterable. */
 export function canReach(account: ServerAccount | undefined, path: string): boolean {
   if (account === undefined) return true
   let folder = path
@@ -43,7 +43,7 @@ export function canReach(account: ServerAccount | undefined, path: string): bool
   return mayEnter(account, folder)
 }
 
-/** Makes the missing folders of a path so that every account may enter them, whatever the umask. */
+/** Creates the missing folders of a path so that every account may enter them, whatever the umask. */
 export function makeReachable(path: string): void {
   const first = mkdirSync(path, { recursive: true })
   if (first === undefined) return

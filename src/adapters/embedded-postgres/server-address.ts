@@ -2,16 +2,16 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Host } from './host.ts'
 
-/** The name that PostgreSQL gives to the socket of port 5432. */
+/** PostgreSQL's name for the socket of port 5432. */
 export const SOCKET_NAME = '.s.PGSQL.5432'
 
-/** Where clients connect: a socket in the cluster's folder where its path is short enough, else a free port. */
+/** Returns the folder of the server's socket; undefined when its path is too long, and a TCP port must be used. */
 export function socketFolder(host: Host, cluster: string): string | undefined {
   const path = join(cluster, SOCKET_NAME)
   return host.platform !== 'win32' && Buffer.byteLength(path) <= 103 ? cluster : undefined
 }
 
-/** A TCP port of 127.0.0.1 that nothing listens on. */
+/** Returns a TCP port of 127.0.0.1 on which nothing listens. */
 export function freePort(): Promise<number> {
   const server = createServer()
   return new Promise((resolve, reject) => {
@@ -24,19 +24,19 @@ export function freePort(): Promise<number> {
 }
 
 /**
- * Whether something listens on the cluster's socket: it tells also of a server behind another kernel
- * namespace, whose processes this one cannot see.
+ * Returns whether a server listens on the cluster's socket. It also detects a server in another kernel namespace, such as
+ * a container, whose processes are not visible here.
  */
 export function acceptsConnections(host: Host, cluster: string): Promise<boolean> {
   const folder = socketFolder(host, cluster)
   if (folder === undefined) return Promise.resolve(false)
   const socket = connect(join(folder, SOCKET_NAME))
   return new Promise((resolve) => {
-    const answer = (heard: boolean) => {
+    const finish = (isListening: boolean) => {
       socket.destroy()
-      resolve(heard)
+      resolve(isListening)
     }
-    socket.once('connect', () => answer(true))
-    socket.once('error', () => answer(false))
+    socket.once('connect', () => finish(true))
+    socket.once('error', () => finish(false))
   })
 }

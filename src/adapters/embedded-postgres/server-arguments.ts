@@ -1,6 +1,6 @@
 import type { DataFolder } from './data-folder.ts'
 
-/** Environment of the server's programs: nothing of the operator's locale, time zone or PG variables. */
+/** The environment of the server's programs, without the operator's locale, time zone and PG variables. */
 export const SERVER_ENV = { LC_ALL: 'C', TZ: 'UTC' }
 
 /** Spawn options that make a child run as the server's account. */
@@ -8,7 +8,7 @@ export function accountIdentity({ account }: DataFolder): { uid?: number; gid?: 
   return account === undefined ? {} : { uid: account.uid, gid: account.gid }
 }
 
-/** The server's command line; `port` is undefined when it listens on a socket in the cluster's folder. */
+/** Returns the server's arguments. `port` is undefined when it listens on a socket in the cluster's folder. */
 export function serverArguments(cluster: string, startedBy: string, port: number | undefined): string[] {
   const settings = {
     listen_addresses: port === undefined ? '' : '127.0.0.1',
@@ -22,7 +22,7 @@ export function serverArguments(cluster: string, startedBy: string, port: number
     full_page_writes: 'on',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Errors of statements may quote values; the log is for the server's own life.
+    // Statement errors may quote values; the log is only about the server itself.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',

@@ -2,26 +2,26 @@ import { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-/** Where and how to connect to the embedded server. */
+/** How to connect to the embedded server. */
 export interface ServerAddress {
-  /** A folder that holds the server's socket, or 127.0.0.1. */
+  /** The folder of the server's socket, or 127.0.0.1. */
   readonly host: string
   readonly port: number
   readonly password: string
 }
 
-/** One connection held for as long as the server is used: others see by it that they are not alone. */
+/** A connection that is open while the server is used. It shows other processes that the server is in use. */
 export interface Session {
   isOpen(): boolean
-  /** Whether a command, not a service, started the server. */
+  /** Returns whether a command, not a service, started the server. */
   startedByCommand(): Promise<boolean>
-  /** Who else is connected: sessions like this one, and clients of other kinds. */
+  /** Counts the other connections: sessions like this one, and clients of other kinds. */
   others(): Promise<{ sessions: number; clients: number }>
-  /** Ends the connection; answers when the server has let it go, or after 300 ms. */
+  /** Ends the connection. Resolves when the server has closed it, or after 300 ms. */
   end(): Promise<void>
 }
 
-/** Opens a session on the database `latchkey`, which is made when the cluster is new. */
+/** Opens a session on the database `latchkey`, and creates the database if the cluster is new. */
 export async function openSession(address: ServerAddress): Promise<Session> {
   try {
     return await connect(address, 'latchkey')
@@ -32,7 +32,7 @@ export async function openSession(address: ServerAddress): Promise<Session> {
   }
 }
 
-/** The URL that clients connect with; it holds the password. */
+/** Returns the connection URL of clients; it contains the password. */
 export function serverUrl({ host, port, password }: ServerAddress): string {
   if (!host.includes('/')) return `postgresql://latchkey:${password}@${host}:${port}/latchkey`
   return `postgresql://latchkey:${password}@localhost:${port}/latchkey?host=${encodeURIComponent(host)}`
@@ -41,7 +41,7 @@ export function serverUrl({ host, port, password }: ServerAddress): string {
 const INVALID_CATALOG_NAME = '3D000'
 const SESSION_NAME = 'latchkey embedded-postgres'
 
-/** initdb made a database already; to rename it takes a fraction of the time of making another. */
+/** Renames the database that initdb created, which takes a fraction of the time of creating another. */
 async function nameDatabase(address: ServerAddress): Promise<void> {
   const { client, socket } = clientOf(address, 'template1')
   try {
@@ -96,7 +96,7 @@ function clientOf(address: ServerAddress, database: string): { client: pg.Client
     query_timeout: 3_000,
     stream: () => socket,
   })
-  // The end of the connection is no failure here: whoever holds the session looks at isOpen().
+  // A lost connection is no failure here: the session's holder checks isOpen().
   client.on('error', () => {})
   return { client, socket }
 }

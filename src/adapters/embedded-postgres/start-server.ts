@@ -10,7 +10,7 @@ import { findPostmaster, killOrphans, lastPort, type Postmaster, waitUntilGone }
 import { acceptsConnections, freePort, SOCKET_NAME, socketFolder } from './server-address.ts'
 import { accountIdentity, SERVER_ENV, serverArguments } from './server-arguments.ts'
 
-/** What it takes to start the server of a data folder. */
+/** The input for starting the server of a data folder. */
 export interface ServerPlan {
   readonly host: Host
   readonly folder: DataFolder
@@ -26,8 +26,8 @@ export interface Place {
 const START_TIMEOUT_MS = 60_000
 
 /**
- * The running server: the one that is there, waited for while it starts or stops, else a new one, which listens at the
- * only place that it may, or wherever it can. Only the holder of the folder's start lock may call this.
+ * Returns the running server. Waits while a server starts or stops, and starts one if there is none: at `only`, or at any
+ * free address if that is null. The caller must hold the folder's start lock.
  */
 export async function ensureServer(
   plan: ServerPlan,
@@ -74,7 +74,7 @@ async function startServer(plan: ServerPlan, only: Place | null, signal: AbortSi
   throw failure.includes('socket') ? new AddressTaken(message) : new EmbeddedPostgresRefused(message)
 }
 
-/** A file system may hold no sockets, and a port may be taken: then another port will do. */
+/** The file system may not support sockets, and the port may be in use; then another port is tried. */
 async function places(
   { host, folder }: ServerPlan,
   portBefore: number | undefined,
@@ -84,7 +84,7 @@ async function places(
   return [{ port: first }, { port: await freePort() }]
 }
 
-/** Starts the server and waits until it is ready; answers why it was not, or an empty text. */
+/** Starts the server and waits until it is ready. Returns an empty text, or the reason of the failure. */
 async function launch(plan: ServerPlan, port: number | undefined, signal: AbortSignal): Promise<string> {
   const { folder, host, binaries } = plan
   const log = openLog(folder.log)
@@ -92,7 +92,7 @@ async function launch(plan: ServerPlan, port: number | undefined, signal: AbortS
     cwd: folder.cluster,
     env: SERVER_ENV,
     stdio: ['ignore', log, log],
-    // A session of its own: Ctrl-C in the terminal is for the service only.
+    // A separate process session, so that Ctrl-C in the terminal reaches the service only.
     detached: true,
     ...accountIdentity(folder),
   })
@@ -121,7 +121,7 @@ async function launch(plan: ServerPlan, port: number | undefined, signal: AbortS
   return ended ? lastFailure(folder.log) : 'it is not ready after 60 s'
 }
 
-/** Each start begins a new log and keeps one older, so two starts' worth is all there ever is. */
+/** Each start begins a new log and keeps the previous one, so that there are never more than two. */
 function openLog(path: string): number {
   try {
     renameSync(path, `${path}.1`)
@@ -134,5 +134,5 @@ function openLog(path: string): number {
 function lastFailure(log: string): string {
   const lines = readFileSync(log, 'utf8').split('\n')
   const line = lines.findLast((text) => /FATAL:|PANIC:/.test(text)) ?? lines.findLast((text) => text !== '')
-  return line?.replace(/^.*(FATAL|PANIC):\s*/, '') ?? 'it ended without a word'
+  return line?.replace(/^.*(FATAL|PANIC):\s*/, '') ?? 'it ended without a message'
 }

@@ -6,24 +6,24 @@ import { type Reached, reachServer } from './reach-server.ts'
 import { type Session, serverUrl } from './session.ts'
 import type { ServerPlan } from './start-server.ts'
 
-/** Reports what happened to the server, for logs; no field is a secret. */
+/** Receives events of the server for the log; no field is a secret. */
 export type OnEvent = (event: string, fields: Record<string, unknown>) => void
 
-/** Keeps a server alive until it is ended. */
+/** Restarts a server until it is ended. */
 export interface Supervision {
   session(): Session
-  /** Rejects when the server could not come back at its address, the only one that its clients know. */
+  /** Rejects when the server could not be restarted at its address, the only one that its clients know. */
   readonly lost: Promise<never>
-  /** Ends the watch; answers when no restart is under way any more. */
+  /** Ends the supervision. Resolves when no restart is in progress. */
   end(): Promise<void>
 }
 
-const LOOK_EVERY_MS = 200
+const CHECK_EVERY_MS = 200
 const RETRY_AFTER_MS = 1_000
-/** Another program may hold the port of the dead server only for a moment. */
+/** How long restarts are retried while another program uses the server's port; it may release the port soon. */
 const ADDRESS_TAKEN_MS = 15_000
 
-/** Looks at the server five times a second, restarts it when it is dead, and renews the session when lost. */
+/** Checks the server five times a second, restarts it when it died, and reopens the session when it was lost. */
 export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): Supervision {
   const ended = new AbortController()
   const { address } = first
@@ -33,7 +33,7 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
   const lost = new Promise<never>((_, reject) => {
     lose = reject
   })
-  // Not every opener waits for it.
+  // A caller may ignore `lost`; the rejection must not be unhandled.
   lost.catch(() => {})
 
   async function checkStatus(): Promise<void> {
@@ -45,7 +45,7 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
     void session.end()
     const reached = await reachServer(plan, place, ended.signal)
     session = reached.session
-    // A command may have started it where it could.
+    // A command may have started the server at another address.
     if (serverUrl(reached.address) !== serverUrl(address)) {
       await session.end()
       throw new AddressTaken('The server listens at another address.')
@@ -55,14 +55,14 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
   }
 
   async function watch(): Promise<void> {
-    let pauseMs = LOOK_EVERY_MS
+    let pauseMs = CHECK_EVERY_MS
     let takenSinceMs: number | null = null
     while (!ended.signal.aborted) {
       await sleep(pauseMs, undefined, { signal: ended.signal }).catch(() => {})
       if (ended.signal.aborted) return
       try {
         await checkStatus()
-        pauseMs = LOOK_EVERY_MS
+        pauseMs = CHECK_EVERY_MS
         takenSinceMs = null
       } catch (error) {
         if (ended.signal.aborted) return

@@ -1,4 +1,4 @@
-/** Something that every worker is to obey, with its number. */
+/** A command from the primary that every worker applies, with its sequence number. */
 export interface Order {
   readonly order: object
   readonly n: number
@@ -8,12 +8,12 @@ export function isOrder(message: unknown): message is Order {
   return has(message, 'order')
 }
 
-/** A worker's answer to the order of a number. */
+/** A worker's acknowledgement of the order with that number. */
 export function isApplied(message: unknown): message is { readonly applied: number } {
-  return has(message, 'obeyed')
+  return has(message, 'applied')
 }
 
-/** What ends a worker, for the reason that it is given. */
+/** Asks a worker to drain and end, with the reason. */
 export function isStop(message: unknown): message is { readonly stop: string } {
   return has(message, 'stop')
 }

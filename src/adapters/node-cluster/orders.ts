@@ -1,17 +1,17 @@
 import type { Worker } from 'node:cluster'
 import { isApplied } from './messages.ts'
 
-/** What is told to workers, until every one of them has obeyed. */
+/** Sends orders to workers and waits for their acknowledgements. */
 export interface Orders {
-  /** Sends it to these; resolves when each has obeyed, or is gone. */
+  /** Sends the order; resolves when each worker has acknowledged it or has ended. */
   tell(workers: Iterable<Worker>, order: object): Promise<void>
-  /** Hears what a worker says. */
+  /** Handles a worker's message. */
   heard(worker: Worker, message: unknown): void
-  /** Waits for a worker no longer. */
+  /** No longer waits for a worker, because it ended. */
   gone(worker: Worker): void
 }
 
-/** Orders of one primary, none of them told yet. */
+/** Returns the orders of one primary. */
 export function ordersToWorkers(): Orders {
   const waiting = new Map<number, (worker?: Worker) => void>()
   let last = 0
@@ -20,7 +20,7 @@ export function ordersToWorkers(): Orders {
     tell(workers, order) {
       const n = ++last
       const waited = new Set(workers)
-      // Of one that has just ended nobody hears it.
+      // A worker that has just ended does not receive it.
       for (const worker of waited) worker.send({ order, n }, () => {})
       return new Promise((resolve) => {
         const without = (worker?: Worker) => {

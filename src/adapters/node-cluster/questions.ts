@@ -1,25 +1,25 @@
 import { Unavailable } from '../../domain/errors.ts'
 
-/** So long a worker is waited for. */
+/** How long the primary waits for a worker. */
 const RESPONSE_TIMEOUT_MS = 2000
-/** So long the primary is, which waits for its workers first and then answers without those that are silent. */
+/** How long a worker waits for the primary, which first waits for its workers and then responds without the late ones. */
 export const PRIMARY_RESPONSE_TIMEOUT_MS = 2 * RESPONSE_TIMEOUT_MS
 
-/** Questions in both directions between two processes that send each other messages. */
+/** Requests in both directions between two processes that exchange messages. */
 export interface Questions {
-  /** Answers what the other one does; rejects with `Unavailable` when that takes too long. */
+  /** Resolves with the other process's response. Rejects with `Unavailable` after the timeout. */
   ask(question: string): Promise<unknown>
-  /** Hears what the other one says. */
+  /** Handles a message of the other process. */
   heard(message: unknown): void
 }
 
-/** Asks through `send`, which may lose what it is given, and answers by `answer`. */
+/** `send` delivers messages and may lose them; `respond` computes the responses to the other process's questions. */
 export function questions(
   send: (message: object) => void,
-  answer: (question: string) => Promise<unknown>,
+  respond: (question: string) => Promise<unknown>,
   responseTimeoutMs = RESPONSE_TIMEOUT_MS,
 ): Questions {
-  const waiting = new Map<number, (answer: unknown) => void>()
+  const waiting = new Map<number, (response: unknown) => void>()
   let last = 0
 
   return {
@@ -30,10 +30,10 @@ export function questions(
           waiting.delete(n)
           reject(new Unavailable())
         }, responseTimeoutMs)
-        waiting.set(n, (responded) => {
+        waiting.set(n, (response) => {
           clearTimeout(timer)
           waiting.delete(n)
-          resolve(responded)
+          resolve(response)
         })
         send({ question, n })
       })
@@ -42,9 +42,9 @@ export function questions(
     heard(message) {
       if (isQuestion(message)) {
         const { question, n } = message
-        // Whoever gets no answer stops waiting.
-        answer(question).then(
-          (responded) => send({ answer: responded, n }),
+        // After a failure nothing is sent: the asking process times out.
+        respond(question).then(
+          (response) => send({ answer: response, n }),
           () => {},
         )
       }

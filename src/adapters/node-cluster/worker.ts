@@ -2,38 +2,41 @@ import cluster from 'node:cluster'
 import { isOrder, isStop, type Order } from './messages.ts'
 import { PRIMARY_RESPONSE_TIMEOUT_MS, questions } from './questions.ts'
 
-/** Whether this process is one of the workers. */
+/** Whether this process is a worker. */
 export const isWorker = cluster.isWorker
 
-/** Lets a worker that is done, or could not start, end with its exit code; nothing in any other process. */
+/** Disconnects a worker that finished or failed to start, so that it can exit. Does nothing in other processes. */
 export function leaveWorkers(): void {
   cluster.worker?.disconnect()
 }
 
-/** Answers the primary's questions, and answers how to ask it what all workers together answer. */
+/**
+ * Responds to the primary's questions by `respond`. Returns a function that asks the primary for the combined response of
+ * all workers.
+ */
 export function respondToPrimary(
-  answer: (question: string) => Promise<unknown>,
+  respond: (question: string) => Promise<unknown>,
 ): (question: string) => Promise<unknown> {
   const { ask, heard } = questions(
     (message) => {
       process.send?.(message, undefined, undefined, () => {})
     },
-    answer,
+    respond,
     PRIMARY_RESPONSE_TIMEOUT_MS,
   )
   process.on('message', heard)
   return ask
 }
 
-/** What a worker hears from its primary. */
+/** The orders that a worker receives from its primary. */
 export interface Orders {
-  /** Resolves with the reason why this worker is to drain and end, the first one that comes. */
+  /** Resolves with the first reason to drain and end. */
   readonly end: Promise<string>
-  /** Obeys whatever is told, what came earlier included, in the order in which it came. */
+  /** Calls `act` with every order, earlier ones included, in order of arrival, and acknowledges each. */
   apply(act: (order: object) => void): void
 }
 
-/** Listens to the primary. A worker whose primary is gone is ended at once, by node. */
+/** Listens to the primary. When the primary is gone, node ends the worker at once. */
 export function workerOrders(): Orders {
   const early: Order[] = []
   let take = (order: Order) => void early.push(order)
@@ -42,9 +45,9 @@ export function workerOrders(): Orders {
       if (isStop(message)) resolve(message.stop)
       if (isOrder(message)) take(message)
     })
-    // Whoever manages services may send it to each process, beside what the primary asks.
+    // A service manager may send SIGTERM to each process, in addition to the primary's message.
     process.on('SIGTERM', () => resolve('SIGTERM'))
-    // A terminal sends these to all processes; what they mean is the primary's to say.
+    // A terminal sends these signals to all processes; the primary handles them.
     process.on('SIGINT', () => {}).on('SIGHUP', () => {})
   })
   return {

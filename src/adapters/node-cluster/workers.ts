@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { ordersToWorkers } from './orders.ts'
 import { type Questions, questions } from './questions.ts'
 
-/** Something that an operator may want to read in the log. */
+/** An event for the log. */
 export interface WorkersEvent {
   readonly kind: 'ended' | 'started'
   readonly detail: string
@@ -10,17 +10,17 @@ export interface WorkersEvent {
 
 /** Processes that serve one address together. */
 export interface Workers {
-  /** Tells each something that can be sent; resolves when every one of them has obeyed, or ended. */
+  /** Sends each worker an order; resolves when every worker has acknowledged it or has ended. */
   tell(order: object): Promise<void>
-  /** Asks each that serves; answers what their answers come to together. */
+  /** Asks each serving worker; resolves with the combined response. */
   ask(question: string): Promise<unknown>
-  /** Asks each to drain and end, for the reason that it is given; resolves when all have, those that take longer by force. */
+  /** Asks each worker to drain and end, for `reason`; resolves when all have ended. After `withinMs` they are killed. */
   stop(reason: string, withinMs: number): Promise<void>
-  /** Ends them at once. */
+  /** Kills all workers at once. */
   kill(): void
 }
 
-/** A worker ended while all of them were starting; what it had to say it has said itself. */
+/** A worker ended before it served. The worker itself has logged why. */
 class WorkerEnded extends Error {
   override readonly name = 'WorkerEnded'
   /** The message is written for operators and is shown as it is. */
@@ -29,13 +29,13 @@ class WorkerEnded extends Error {
 
 const SHORTEST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5000
-/** A worker that lasted for less may end again as soon. */
+/** A worker that ended earlier is replaced after a pause, because it may end again. */
 const PROVEN_MS = 10_000
 
 /**
- * Starts as many workers, which run this same program with `env` besides, and replaces each that ends by itself.
- * Resolves when all of them listen, or with null if `abandoned` resolved before; rejects when one ends before. In both of
- * these cases none is left.
+ * Starts `count` workers, which run this same program with `env` added to the environment, and replaces each that ends
+ * unexpectedly. Resolves when all of them listen, or with null if `abandoned` resolved first. Rejects when a worker ends
+ * during the start. In both of these cases no worker is left running.
  */
 export async function startWorkers({
   count,
@@ -46,11 +46,11 @@ export async function startWorkers({
 }: {
   readonly count: number
   readonly env: Readonly<Record<string, string>>
-  /** Ends a start that is no longer wanted. */
+  /** Cancels the start. */
   readonly abandoned: Promise<unknown>
   readonly onEvent: (event: WorkersEvent) => void
-  /** Puts answers to one question together, by the workers' numbers; undefined is of one that gave none in time. */
-  readonly together: (answers: ReadonlyMap<number, unknown>) => Promise<unknown>
+  /** Combines responses to one question, by worker id; undefined stands for a worker that did not respond in time. */
+  readonly together: (responses: ReadonlyMap<number, unknown>) => Promise<unknown>
 }): Promise<Workers | null> {
   const workers = new Set<Worker>()
   const serving = new Map<Worker, Questions>()
@@ -76,17 +76,17 @@ export async function startWorkers({
 
   return {
     kill,
-    // Also those that only start: they may have read what was so before.
+    // Also workers that are still starting: they may have read the previous settings.
     tell: (order) => orders.tell(workers, order),
     ask,
     async stop(reason, withinMs) {
       startNoMore()
       for (const worker of workers) {
         if (serving.has(worker)) end(worker, reason)
-        // It serves nobody yet, and may not hear what it is asked.
+        // It serves no client yet, and may not receive messages.
         else worker.process.kill('SIGKILL')
       }
-      // One that stands still hears nothing.
+      // A worker that hangs does not react to messages.
       const late = setTimeout(kill, withinMs)
       await allEnded()
       clearTimeout(late)
@@ -104,7 +104,7 @@ export async function startWorkers({
     for (const wait of pauses) clearTimeout(wait)
   }
 
-  /** Whoever asks while the same is being asked gets that answer. */
+  /** Concurrent equal questions share one request (single-flight). */
   function ask(question: string): Promise<unknown> {
     const asking = asked.get(question) ?? askAll(question).finally(() => asked.delete(question))
     asked.set(question, asking)
@@ -112,12 +112,12 @@ export async function startWorkers({
   }
 
   async function askAll(question: string): Promise<unknown> {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [...serving].map(
         async ([{ id }, talk]) => [id, await talk.ask(question).catch(() => undefined)] as const,
       ),
     )
-    return together(new Map(answers))
+    return together(new Map(responses))
   }
 
   function allEnded(): Promise<void> {
@@ -127,13 +127,13 @@ export async function startWorkers({
     })
   }
 
-  /** Starts one, and looks after it for good: one that has served is replaced, whenever it ends. */
+  /** Starts a worker. After it has served once, it is replaced whenever it ends. */
   function start(served: (pid?: number) => void, failed: (error: WorkerEnded) => void): void {
     const worker = forked(failed)
-    if (worker !== null) lookAfter(worker, served, failed)
+    if (worker !== null) supervise(worker, served, failed)
   }
 
-  function lookAfter(
+  function supervise(
     worker: Worker,
     served: (pid?: number) => void,
     failed: (error: WorkerEnded) => void,
@@ -141,7 +141,7 @@ export async function startWorkers({
     const { pid } = worker.process
     const beganMs = performance.now()
     workers.add(worker)
-    // Of one that has just ended nobody hears it.
+    // A worker that has just ended does not receive it.
     const talk = questions((message) => worker.send(message, () => {}), ask)
     worker.once('listening', () => {
       serving.set(worker, talk)
@@ -152,7 +152,7 @@ export async function startWorkers({
       talk.heard(message)
     })
     worker.once('exit', (code, signal) => ended(signal ?? `exit code ${code}`))
-    // Such as one that the system would not start, which then has no exit; a message that was lost tells nothing.
+    // If the system could not start the process, there is no exit event. The error of a lost message has no meaning.
     worker.on('error', ({ message }) => {
       if (pid === undefined) ended(message)
     })
@@ -172,7 +172,7 @@ export async function startWorkers({
     }
   }
 
-  /** Some of what the system refuses comes with an event, and some is thrown. */
+  /** The system reports some failures to fork by an event, and others by an exception. */
   function forked(failed: (error: WorkerEnded) => void): Worker | null {
     try {
       return cluster.fork(env)
@@ -204,6 +204,6 @@ export async function startWorkers({
 }
 
 function end(worker: Worker, reason: string): void {
-  // Of one that has just ended nobody hears it.
+  // A worker that has just ended does not receive it.
   worker.send({ stop: reason }, () => {})
 }

@@ -2,16 +2,11 @@ import { accessSync, constants, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type CheckResult, checkFailed, checkPassed } from '../../lib/check-result.ts'
 
-/** Whether others than its owner and its group can read a file of secrets, or write it. It is not opened. */
+/** Checks that other accounts can neither read nor write a secret file. Does not open it. */
 export function secretFile(name: string, path: string): CheckResult {
   const stats = found(path)
   if (stats === null)
-    return checkFailed(
-      name,
-      'failure',
-      `${path} cannot be looked at.`,
-      'Check the path and the rights to it.',
-    )
+    return checkFailed(name, 'failure', `${path} cannot be accessed.`, 'Check the path and the rights to it.')
   const mode = modeOf(stats)
   const facts = { path, mode }
   if (stats.mode & 0o022)
@@ -26,18 +21,18 @@ export function secretFile(name: string, path: string): CheckResult {
     return checkFailed(
       name,
       'warning',
-      `${path} can be read by everybody (${mode}).`,
+      `${path} can be read by every account (${mode}).`,
       `chmod 600 ${path}`,
       facts,
     )
-  return checkPassed(name, `${path} is closed to others (${mode}).`, facts)
+  return checkPassed(name, `${path} cannot be read by others (${mode}).`, facts)
 }
 
-/** Whether a folder of secrets is its owner's alone. */
+/** Checks that only its owner can enter a folder of secrets. */
 export function secretFolder(name: string, path: string): CheckResult {
   const stats = found(path)
   if (stats === null)
-    return checkPassed(name, `${path} is not there yet; the first start makes it.`, { path })
+    return checkPassed(name, `${path} does not exist yet; the first start creates it.`, { path })
   const mode = modeOf(stats)
   const facts = { path, mode }
   if (stats.mode & 0o077)
@@ -48,10 +43,10 @@ export function secretFolder(name: string, path: string): CheckResult {
       `chmod 700 ${path}`,
       facts,
     )
-  return checkPassed(name, `${path} is its owner's alone (${mode}).`, facts)
+  return checkPassed(name, `${path} is accessible only to its owner (${mode}).`, facts)
 }
 
-/** Whether lines can be added to a file; it is neither made nor opened. */
+/** Checks that lines can be appended to a file. Neither creates nor opens it. */
 export function appendableFile(name: string, path: string): CheckResult {
   const stats = found(path)
   const target = stats === null ? dirname(path) : path
@@ -63,13 +58,13 @@ export function appendableFile(name: string, path: string): CheckResult {
       'Name a file in a folder where this account may write.',
       { path },
     )
-  if (stats === null) return checkPassed(name, `${path} is not there yet, and can be made.`, { path })
+  if (stats === null) return checkPassed(name, `${path} does not exist yet and can be created.`, { path })
   const facts = { path, mode: modeOf(stats) }
   if (stats.isFile() && stats.mode & 0o006)
     return checkFailed(
       name,
       'warning',
-      `${path} is open to everybody (${facts.mode}).`,
+      `${path} is open to every account (${facts.mode}).`,
       `chmod 600 ${path}`,
       facts,
     )

@@ -12,23 +12,23 @@ import {
 export interface RequestSpan {
   /** 32 hexadecimal digits. */
   readonly traceId: string
-  /** Tells the span of its route's template and its status, and ends it. */
+  /** Sets the route's template and the status on the span, and ends it. */
   end(ended: { readonly route: string | null; readonly status: number | null }): void
 }
 
-/** Makes a span of each request. */
+/** Creates a span for each request. */
 export interface Tracing {
-  /** Calls `serve` with the span as the active one, which handlers' own spans and calls are children of. */
+  /** Calls `serve` with the request's span as the active one, the parent of the handlers' spans. */
   serve(
     request: { readonly method?: string | undefined; readonly headers: object },
     serve: (span: RequestSpan) => void,
   ): void
 }
 
-/** The methods that OpenTelemetry tells apart. */
+/** The methods that OpenTelemetry distinguishes. */
 const METHODS = /^(CONNECT|DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT|TRACE)$/
 
-/** Tracing by the SDK that was loaded before this program, such as with `node --import`; null where there is none. */
+/** Returns tracing by the SDK that was loaded before this program, such as with `node --import`; null without an SDK. */
 export function openTelemetryTracing(version: string): Tracing | null {
   const provider = trace.getTracerProvider()
   const tracer =
@@ -41,7 +41,7 @@ export function openTelemetryTracing(version: string): Tracing | null {
     serve({ method = '', headers }, serve) {
       const known = METHODS.test(method) ? method : '_OTHER'
       const running = trace.getActiveSpan()
-      // Where node:http is instrumented, too, the request has its span already, which learns of the route.
+      // If node:http is instrumented too, the request already has a span, to which the route is added.
       if (running !== undefined) return serve(requestSpan(running, known, () => {}))
       const parent = propagation.extract(context.active(), headers)
       const attributes = { 'http.request.method': known, 'url.scheme': 'http' }

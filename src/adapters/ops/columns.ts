@@ -6,11 +6,11 @@ const LOGINS = 'latchkey_logins_total'
 const VALIDATIONS = 'latchkey_token_validations_total'
 const CONNECTIONS = 'db_client_connections'
 
-/** Every number of a sample: rates a second, durations in seconds, all else as it is counted. */
+/** Every column of a sample: rates per second, durations in seconds, all others as counts. */
 export const COLUMNS = {
   requests_succeeded: rate(RESPONSES, responded(/^[123]/)),
   requests_refused: rate(RESPONSES, responded(/^4/)),
-  // Whom nobody answered has no status.
+  // A request whose client received no response has no status.
   requests_failed: rate(RESPONSES, responded(/^(5|$)/)),
   requests_active: level('http_server_active_requests'),
   duration_p50: quantile(0.5, REQUESTS, isOther),
@@ -46,7 +46,7 @@ function responded(status: RegExp) {
   return (labels: Labels) => !isOwn(labels) && status.test(String(labels.http_response_status_code))
 }
 
-/** Hashing makes a login slow on purpose: among the others it would hide them. */
+/** Logins are slow on purpose, because of hashing; together with the other requests they would hide them. */
 function isLogin({ http_route }: Labels): boolean {
   return http_route === '/api/login'
 }
@@ -55,7 +55,7 @@ function isOther(labels: Labels): boolean {
   return !isLogin(labels) && !isOwn(labels)
 }
 
-/** What the page itself asks, which would move its own charts. */
+/** The page's own requests, which would change its charts. */
 function isOwn({ http_route }: Labels): boolean {
   return /^\/ops(\/|$)/.test(String(http_route))
 }

@@ -1,10 +1,10 @@
-/** A metric with its values, as whoever measures hands it over. */
+/** A metric with its values, as the metrics registry returns it. */
 export interface Family {
   readonly name: string
   readonly values: readonly Value[]
 }
 
-/** A value under its labels; of a histogram a bucket, the sum or the count, by `metricName`. */
+/** A value with its labels. For a histogram, `metricName` says whether it is a bucket, the sum or the count. */
 export interface Value {
   readonly metricName?: string
   readonly labels: Labels
@@ -13,15 +13,15 @@ export interface Value {
 
 export type Labels = Readonly<Record<string, string | number>>
 
-/** What was measured at one moment, by name. */
+/** The values measured at one time, by metric name. */
 export type Reading = ReadonlyMap<string, readonly Value[]>
 
-/** The values of the families by their own names, those of a histogram apart. */
+/** Returns the values of the families by metric name; buckets, sum and count of a histogram have separate names. */
 export function readMetrics(families: readonly Family[]): Reading {
   const reading = new Map<string, Value[]>()
   for (const { name: familyName, values } of families) {
     for (const { metricName: name = familyName, labels, value } of values) {
-      // A copy: whoever counts may go on to count in the values that it handed over.
+      // Copied, because the registry may continue to count in the objects that it returned.
       const own = { labels, value }
       const others = reading.get(name)
       if (others === undefined) reading.set(name, [own])
@@ -31,29 +31,29 @@ export function readMetrics(families: readonly Family[]): Reading {
   return reading
 }
 
-/** One number made of what was read now and of what was read before, so many seconds earlier; NaN for none. */
+/** Computes one number from the current reading and the one `seconds` earlier; NaN if there is no value. */
 export type Column = (now: Reading, before: Reading, seconds: number) => number
 
-/** Which values of a name are meant. */
+/** Selects values by their labels. */
 export type Matches = (labels: Labels) => boolean
 
 const all: Matches = () => true
 
-/** What a gauge says now. */
+/** The current value of a gauge. */
 export function level(name: string, matches = all): Column {
   return (now) => sum(now, name, matches) ?? Number.NaN
 }
 
-/** What a counter grew by in a second; 0 for one that has not begun. */
+/** The increase of a counter per second; 0 for a counter that does not exist yet. */
 export function rate(name: string, matches = all): Column {
   return (now, before, seconds) => {
     const growth = (sum(now, name, matches) ?? 0) - (sum(before, name, matches) ?? 0)
-    // What a process had counted goes with it.
+    // A process that ended takes its counts with it, so the sum may fall.
     return Math.max(0, growth) / seconds
   }
 }
 
-/** The value that a share of what a histogram saw since then lies below, straight lines drawn within its buckets. */
+/** The quantile of a histogram's observations since the previous reading, interpolated linearly within a bucket. */
 export function quantile(share: number, name: string, matches = all): Column {
   return (now, before) => {
     const counts = new Map<number, number>()

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { COLUMNS, type ColumnName } from './columns.ts'
 import { type Family, type Reading, readMetrics } from './reading.ts'
 
-/** How often a sample is taken, in milliseconds, and how many are kept. */
+/** `everyMs` is the interval between samples, `keep` the number of stored samples. */
 export interface SamplingTimes {
   readonly everyMs: number
   readonly keep: number
@@ -11,14 +11,14 @@ export interface SamplingTimes {
 /** The last 15 minutes. */
 export const SAMPLING_TIMES: SamplingTimes = { everyMs: 5000, keep: 180 }
 
-/** The samples that are kept, oldest first, by column; null where nothing was measured. */
+/** The stored samples, oldest first, by column; null where there is no value. */
 export type SampleTable = { readonly at_ms: readonly number[] } & {
   readonly [Name in ColumnName]: readonly (number | null)[]
 }
 
-/** A ring of samples: what is older than the ring is long makes room. */
+/** A ring buffer of samples: the newest replaces the oldest. */
 export interface Samples {
-  /** Reads the metrics, and keeps what has become of them since the last reading; the first one keeps nothing. */
+  /** Reads the metrics and stores the changes since the previous reading. The first reading stores nothing. */
   take(): Promise<void>
   table(): SampleTable
 }
@@ -27,7 +27,7 @@ const NAMES = Object.keys(COLUMNS) as readonly ColumnName[]
 const WIDTH = 1 + NAMES.length
 const DIGITS = 4
 
-/** An empty ring, of a size that it never exceeds. */
+/** Returns an empty ring buffer of `keep` samples. */
 export function createSamples({
   collect,
   clock,

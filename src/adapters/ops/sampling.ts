@@ -1,7 +1,7 @@
 import type { Log } from '../../application/ports/log.ts'
 import type { Samples } from './samples.ts'
 
-/** Takes a sample now and after each `everyMs`, one at a time, and keeps no process alive for it; answers how to stop. */
+/** Takes a sample now and every `everyMs`, one at a time, without keeping the process alive. Returns a stop function. */
 export function startSampling(samples: Samples, everyMs: number, log: Log): () => void {
   let isTaking = false
   let isFailing = false
@@ -16,7 +16,7 @@ export function startSampling(samples: Samples, everyMs: number, log: Log): () =
       await samples.take()
       isFailing = false
     } catch (error) {
-      // A gap in the charts; told of once.
+      // The charts have a gap; only the first of several failures is logged.
       if (!isFailing) log.warn('ops.sampling_failed', { error: (error as Error).name })
       isFailing = true
     } finally {

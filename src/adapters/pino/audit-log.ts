@@ -4,17 +4,17 @@ import type { AuditLog } from '../../application/ports/audit-log.ts'
 import { durableLines, fileLines } from './durable-lines.ts'
 import { escaped, readable } from './log.ts'
 
-/** An audit log with what it holds open. */
+/** An audit log and its open file. */
 export interface RunningAuditLog extends AuditLog {
-  /** Whether lines are left out, unless they go to a file. */
+  /** Drops lines while `isSilent`, unless they go to a file. */
   silence(isSilent: boolean): void
-  /** Nothing can be recorded from then on. */
+  /** Closes the file; later records throw. */
   close(): void
 }
 
 /**
- * One JSON line an event, marked by `"audit":true`: added to the file at `path`, or where that is null written
- * `elsewhere`, to standard output by default; null writes nothing. Throws where the file cannot be opened.
+ * Writes one JSON line for each event, marked by `"audit":true`. Lines are appended to the file at `path`. If that is
+ * null, they go to `elsewhere`, which is standard output by default; null drops them. Throws if the file cannot be opened.
  */
 export function openAuditLog({
   path,
@@ -44,7 +44,7 @@ export function openAuditLog({
   }
 }
 
-/** What the event may tell, whatever it was given. */
+/** Returns the fields that this event may contain; others are dropped. */
 function allowed(event: AuditEventName, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const names = ['request_id', 'address', ...AUDIT_EVENTS[event].recordedFields, 'reason']
   return Object.fromEntries(names.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])))

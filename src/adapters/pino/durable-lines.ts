@@ -2,18 +2,18 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { Unavailable } from '../../domain/errors.ts'
 
 const RETRY_MS = 1
-/** What lines may wait in all within a second: a reader that hangs, or is too slow, must not stop the process. */
-const MOST_WAITED_MS = 250
+/** The maximum total wait per second: a slow or hanging reader must not stop the process. */
+const MAX_WAITED_MS = 250
 const SECOND_MS = 1000
 
-/** Where lines go that last. */
+/** A destination of lines that survive the end of the process. */
 export interface DurableLines {
-  /** Returns once the operating system has the whole line, or throws `Unavailable`. */
+  /** Returns after the operating system has accepted the whole line, or throws `Unavailable`. */
   write(line: string): void
   close(): void
 }
 
-/** `AUDIT_LOG` names what cannot be written; `message` is one line for operators. */
+/** The file of `AUDIT_LOG` cannot be written; `message` is one line for operators. */
 class AuditLogRefused extends Error {
   override readonly name = 'AuditLogRefused'
   /** The message is written for operators and is shown as it is. */
@@ -21,13 +21,13 @@ class AuditLogRefused extends Error {
 }
 
 /**
- * Lines at the end of a file, which is made for this account alone where there is none. Processes may share it. Throws
+ * Appends lines to a file, which is created with mode 0600 if necessary. Several processes may write to it. Throws
  * `AuditLogRefused`.
  */
 export function fileLines(path: string): DurableLines {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
   try {
-    // Not blocking: a pipe that nobody reads would stop the start instead of refusing it.
+    // Non-blocking: opening a pipe without a reader would block the start instead of failing.
     const fd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600)
     return durableLines(fd, () => closeSync(fd))
   } catch (error) {
@@ -39,8 +39,8 @@ export function fileLines(path: string): DurableLines {
 }
 
 /**
- * Lines to a file descriptor, one call of the system each, so that those of several processes never mix; into a pipe that
- * holds for lines of up to 4096 bytes. While a pipe is full a line waits for a moment.
+ * Writes lines to a file descriptor, each with one system call, so that lines of several processes never mix; for a pipe
+ * that holds for lines of up to 4096 bytes. While a pipe is full, a line waits briefly.
  */
 export function durableLines(fd: number, close = () => {}): DurableLines {
   let isClosed = false
@@ -51,7 +51,7 @@ export function durableLines(fd: number, close = () => {}): DurableLines {
   return {
     write(line) {
       if (isClosed) throw new Unavailable()
-      // What a full disk cut off must not become the beginning of this line.
+      // After a line that a full disk cut off, this line must begin on a new one.
       const bytes = Buffer.from(isTorn ? `\n${line}` : line)
       let written = 0
       while (written < bytes.length) {
@@ -72,14 +72,14 @@ export function durableLines(fd: number, close = () => {}): DurableLines {
     },
   }
 
-  /** Waits for the reader; false when that has been done enough. */
+  /** Waits for the reader. Returns false when this second's maximum has been reached. */
   function hasWaited(): boolean {
     const beganMs = performance.now()
     if (beganMs - secondBeganMs >= SECOND_MS) {
       secondBeganMs = beganMs
       waitedMs = 0
     }
-    if (waitedMs >= MOST_WAITED_MS) return false
+    if (waitedMs >= MAX_WAITED_MS) return false
     sleep(RETRY_MS)
     waitedMs += performance.now() - beganMs
     return true

@@ -10,7 +10,7 @@ export interface LeveledLog extends Log {
   setLevel(level: LogLevel): void
 }
 
-/** One JSON line an event on the given stream, standard output by default; readable lines on a terminal. */
+/** Writes one JSON line for each event to the stream, by default standard output; on a terminal, readable lines. */
 export function pinoLog({
   level,
   stream = standardOutput(),
@@ -40,8 +40,8 @@ export function pinoLog({
 }
 
 /**
- * A line of JSON in which every character is printable. JSON leaves these as they are: some readers end a line at them,
- * and terminals obey them.
+ * Escapes the characters of a JSON line that JSON leaves as they are, although some readers end a line at them and
+ * terminals interpret them.
  */
 export function escaped(line: string): string {
   return line.replace(
@@ -55,8 +55,8 @@ function standardOutput(): DestinationStream {
 }
 
 /**
- * Lines that the operating system has before anything else is done: those that wait in a buffer are lost with the process.
- * Where their reader hangs they are dropped, and counted in the next one that it takes: nobody waits for a log.
+ * Writes each line synchronously, because buffered lines would be lost when the process ends abruptly. While the reader
+ * hangs, lines are dropped, so that no request waits for the log; the next line that succeeds reports their number.
  */
 function tolerantLines(fd: number): DestinationStream {
   const lines = durableLines(fd)
@@ -79,7 +79,7 @@ function lostLine(count: number): string {
   return `${JSON.stringify({ level: 'warn', time, count, event: 'log.lost' })}\n`
 }
 
-/** Shows JSON lines on a terminal as people read them. */
+/** Formats JSON lines for a terminal. */
 export function readable(): DestinationStream {
   return pretty({ sync: true, messageKey: 'event', translateTime: 'SYS:HH:MM:ss', singleLine: true })
 }

@@ -1,8 +1,8 @@
 const EVERY_MS = 60_000
 
 /**
- * Answers what was read last, and reads anew at most once a minute, whoever asks; only the first asker waits. Null for as
- * long as reading fails.
+ * Returns a function that resolves with the last value read, and reads again at most once a minute, however often it is
+ * called. Only callers before the first value wait. Resolves with null while reading fails.
  */
 export function cachedReading(
   read: () => Promise<number>,

@@ -1,39 +1,43 @@
-/** A metric as the documentation and the exposition speak of it. */
+/** A metric as the documentation and the exposition show it. */
 export interface Definition {
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly labels: readonly string[]
   readonly meaning: string
-  /** What becomes of it where several processes serve together. */
+  /** How the values of several workers are aggregated. */
   readonly together: 'sum' | 'min' | 'max'
 }
 
-/** What may become of a login, for its metric. */
+/** The result of a login, for its metric. */
 export type LoginResult = 'succeeded' | 'failed' | 'throttled' | 'unavailable'
 
-/** Every metric of the service, in the order of the documentation; names and units as OpenTelemetry has them where it does. */
+/** Every metric of the service, in the order of the documentation, with OpenTelemetry's names and units where they exist. */
 export const METRICS = {
   http_server_request_duration_seconds: histogram(
-    'time from the head of a request to the end of its answer',
+    'time from the head of a request to the end of its response',
     ['http_request_method', 'http_route', 'http_response_status_code'],
   ),
-  http_server_active_requests: gauge('requests whose answer is not all sent yet'),
+  http_server_active_requests: gauge('requests whose response is not sent completely'),
   latchkey_logins_total: counter(
-    'logins by `result`: `succeeded`, `failed`, `throttled` (refused unseen) or `unavailable`',
+    'logins by `result`: `succeeded`, `failed`, `throttled` (refused without verification) or `unavailable`',
     ['result'],
   ),
   latchkey_token_validations_total: counter(
-    'tokens verified, by `source` of the result: `cache`, `database`, `checksum` for texts that cannot be tokens, or `refused` without a lookup after too many unknown ones',
+    'tokens verified, by `source` of the result: `cache`, `database`, `checksum` for malformed tokens, or `refused` without a lookup after too many unknown ones',
     ['source'],
   ),
-  latchkey_token_cache_entries: gauge('validations that are kept'),
-  latchkey_token_cache_evictions_total: counter('validations that made room for others in a full cache'),
+  latchkey_token_cache_entries: gauge('cached validations'),
+  latchkey_token_cache_evictions_total: counter('validations evicted from a full cache'),
   latchkey_token_cache_discarded_fills_total: counter(
-    'look-ups that were not kept, since an invalidation came while they were under way',
+    'lookups that were not cached, because an invalidation arrived during the lookup',
   ),
   latchkey_invalidation_lag_seconds: histogram(
-    'time from the sending of a heartbeat to its return: what a change takes to be obeyed',
+    'round-trip time of a heartbeat: the time until a change is applied',
   ),
-  latchkey_lease_held: gauge('1 while kept validations may be used, 0 while each is looked up', [], 'min'),
+  latchkey_lease_held: gauge(
+    '1 while cached validations may be used, 0 while every token is looked up',
+    [],
+    'min',
+  ),
   latchkey_active_tokens: gauge(
     'tokens that are neither revoked nor expired, counted in the database at most once a minute',
     [],
@@ -46,22 +50,22 @@ export const METRICS = {
   ]),
   db_client_connection_max: gauge('connections that the pool may have'),
   db_client_connection_pending_requests: gauge('requests that wait for a connection of the pool'),
-  nodejs_eventloop_delay_p50_seconds: gauge('half of the delays of the event loop are shorter', [], 'max'),
-  nodejs_eventloop_delay_p90_seconds: gauge('nine in ten are shorter', [], 'max'),
-  nodejs_eventloop_delay_p99_seconds: gauge('99 in a hundred are shorter', [], 'max'),
-  nodejs_eventloop_delay_max_seconds: gauge('the longest of them', [], 'max'),
+  nodejs_eventloop_delay_p50_seconds: gauge('median of the event loop delay', [], 'max'),
+  nodejs_eventloop_delay_p90_seconds: gauge('90th percentile of the event loop delay', [], 'max'),
+  nodejs_eventloop_delay_p99_seconds: gauge('99th percentile of the event loop delay', [], 'max'),
+  nodejs_eventloop_delay_max_seconds: gauge('maximum of the event loop delay', [], 'max'),
 } as const satisfies Record<string, Definition>
 
 /** The name of a metric of the service. */
 export type MetricName = keyof typeof METRICS
 
-/** Upper bounds in seconds: those that OpenTelemetry recommends for HTTP, and below them what a kept validation takes. */
+/** Upper bounds in seconds: those that OpenTelemetry recommends for HTTP, and lower ones for cached validations. */
 export const REQUEST_BOUNDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5,
   7.5, 10,
 ] as const
 
-/** Upper bounds in seconds, about the lease of one second. */
+/** Upper bounds in seconds, around the lease of one second. */
 export const LAG_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5] as const
 
 function counter(meaning: string, labels: readonly string[] = []): Definition {

@@ -11,7 +11,7 @@ import { isPromise } from '../../lib/maybe-promise.ts'
 import type { LoginResult } from './definitions.ts'
 import type { ServiceMetrics, Validations } from './service-metrics.ts'
 
-/** Login tokens whose look-ups are counted: what is answered at once comes from a cache. */
+/** Counts the lookups of login tokens: a synchronous result comes from the cache. */
 export function instrumentedLoginTokens(inner: LoginTokens, validations: Validations): LoginTokens {
   return {
     ...inner,
@@ -24,7 +24,7 @@ export function instrumentedLoginTokens(inner: LoginTokens, validations: Validat
   }
 }
 
-/** Secrets whose refusals by form or checksum are counted. */
+/** Counts the secrets that are rejected by form or checksum. */
 export function instrumentedSecrets(inner: TokenSecrets, validations: Validations): TokenSecrets {
   return {
     ...inner,
@@ -37,8 +37,8 @@ export function instrumentedSecrets(inner: TokenSecrets, validations: Validation
 }
 
 /**
- * The use cases, with logins counted by result, and tokens that are refused without a lookup. A login whose client left, or
- * that met a bug, has no result.
+ * Counts logins by result, and tokens that are refused without a lookup. A login whose client disconnected, or that failed
+ * unexpectedly, has no result.
  */
 export function instrumentedUseCases(
   inner: UseCases,

@@ -5,34 +5,34 @@ export interface MetricFamily {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary'
-  /** What becomes of its values where those of several processes are put together. */
+  /** How the values of several processes are aggregated. */
   readonly aggregator: 'sum' | 'first' | 'min' | 'max' | 'average' | 'omit'
   readonly values: readonly MetricValue[]
 }
 
-/** A value under its labels; of a histogram those of its buckets, its sum and its count, by `metricName`. */
+/** A value with its labels. For a histogram, `metricName` names a bucket, the sum or the count. */
 export interface MetricValue {
   readonly metricName?: string
   readonly labels: Readonly<Record<string, string | number>>
   readonly value: number
 }
 
-/** Reads every metric, of all processes that serve together. */
+/** Reads every metric of all processes that serve together. */
 export type CollectMetrics = () => Promise<readonly MetricFamily[]>
 
-/** The families in Prometheus' text format, with its media type. */
+/** Formats the families in Prometheus' text format, with its media type. */
 export async function exposition(
   families: readonly MetricFamily[],
 ): Promise<{ readonly text: string; readonly contentType: string }> {
-  const batchedLookup = new Registry()
+  const registry = new Registry()
   for (const family of families) {
-    // As the library itself registers what it has put together.
-    batchedLookup.registerMetric({ ...family, get: () => family } as unknown as Metric)
+    // The library itself registers aggregated metrics in this way.
+    registry.registerMetric({ ...family, get: () => family } as unknown as Metric)
   }
-  return { text: await batchedLookup.metrics(), contentType: batchedLookup.contentType }
+  return { text: await registry.metrics(), contentType: registry.contentType }
 }
 
-/** What a gathered holds now. */
-export async function metricFamilies(batchedLookup: Registry): Promise<readonly MetricFamily[]> {
-  return (await batchedLookup.getMetricsAsJSON()) as unknown as readonly MetricFamily[]
+/** Returns the current values of a registry. */
+export async function metricFamilies(registry: Registry): Promise<readonly MetricFamily[]> {
+  return (await registry.getMetricsAsJSON()) as unknown as readonly MetricFamily[]
 }

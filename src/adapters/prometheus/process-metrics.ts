@@ -2,14 +2,14 @@ import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { METRICS } from './definitions.ts'
 
-/** Delays that are forgotten whenever anybody reads them, and totals that are no counters. */
+/** Delays that are reset by every reading, and totals that are not counters. */
 const LEFT_OUT = /^nodejs_(eventloop_lag|active_\w+_total)/
 
 const RESOLUTION_MS = 10
-/** Whoever reads sees the same window, however many read, and how often. */
+/** A fixed window, so that every reader sees the same values, however often the metrics are read. */
 const WINDOW_MS = 10_000
 
-/** What is read of the event loop's delays, in nanoseconds. */
+/** The event loop delays, in nanoseconds. */
 const DELAYS = {
   nodejs_eventloop_delay_p50_seconds: (delays: IntervalHistogram) => delays.percentile(50),
   nodejs_eventloop_delay_p90_seconds: (delays: IntervalHistogram) => delays.percentile(90),
@@ -18,12 +18,12 @@ const DELAYS = {
 } as const
 type DelayName = keyof typeof DELAYS
 
-let made: Registry | null = null
+let created: Registry | null = null
 
-/** The metrics that are of the process, whatever runs in it; measured from the first call on. */
+/** Returns the metrics of the process, which are measured from the first call on. */
 export function processMetrics(): Registry {
-  made ??= measured(new Registry())
-  return made
+  created ??= measured(new Registry())
+  return created
 }
 
 function measured(register: Registry): Registry {
@@ -47,11 +47,11 @@ function measured(register: Registry): Registry {
   return register
 }
 
-/** Answers a delay of the last whole window; of what there is so far, in the first one. */
+/** Returns a function that reads a delay, in seconds, of the last complete window, or of the first one so far. */
 function eventLoopDelays(): (name: DelayName) => number {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delays.enable()
-  // What is measured is the time from one look to the next, of which only what exceeds the resolution is a delay.
+  // The histogram measures the time between two ticks; only what exceeds the resolution is a delay.
   const read = (name: DelayName) => Math.max(0, DELAYS[name](delays) / 1e9 - RESOLUTION_MS / 1000)
   let last: ReadonlyMap<DelayName, number> | null = null
   setInterval(() => {

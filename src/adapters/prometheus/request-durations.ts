@@ -1,15 +1,15 @@
 import { METRICS, REQUEST_BOUNDS } from './definitions.ts'
 import type { MetricFamily, MetricValue } from './metric-families.ts'
 
-/** What is told of an exchange that is over. */
+/** The data of a finished exchange. */
 export interface EndedExchange {
-  /** Null where no request could be read. */
+  /** Null if no request could be read. */
   readonly method: string | null
-  /** The route's template; null where none was matched. */
+  /** The route's template; null if no route matched. */
   readonly route: string | null
-  /** Null where nobody was answered. */
+  /** Null if no response was sent. */
   readonly status: number | null
-  /** By the monotonic clock; null where no request could be read. */
+  /** By the monotonic clock; null if no request could be read. */
   readonly beganMs: number | null
 }
 
@@ -21,18 +21,18 @@ export interface RequestDurations {
 
 interface Series {
   readonly labels: Readonly<Record<string, string>>
-  /** By bucket, each without those below it; the last is of what exceeds every bound. */
+  /** By bucket, not cumulative; the last bucket holds the values above every bound. */
   readonly counts: Float64Array
   sum: number
 }
 
 const NAME = 'http_server_request_duration_seconds'
 const UNMATCHED = 'unmatched'
-/** The methods that OpenTelemetry tells apart, and its word for all others. */
+/** The methods that OpenTelemetry distinguishes; `_OTHER` stands for all others. */
 const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'])
 const OTHER = '_OTHER'
 
-/** Kept by hand: the library's histogram takes half a microsecond for each, a thirtieth of what a request takes in all. */
+/** Counted by hand: the library's histogram takes half a microsecond per value, a thirtieth of a whole request. */
 export function requestDurations(): RequestDurations {
   const byRoute = new Map<string | null, Map<string, Map<number | null, Series>>>()
   const all: Series[] = []

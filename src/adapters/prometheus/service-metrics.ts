@@ -9,28 +9,28 @@ export interface Connections {
   readonly used: number
   readonly idle: number
   readonly max: number
-  /** Requests that wait for one. */
+  /** The number of requests that wait for a connection. */
   readonly pending: number
 }
 
-/** Passwords that are hashed, and that wait for it. */
+/** The number of passwords that are being hashed, and that wait for it. */
 export interface Hashing {
   readonly running: number
   readonly waiting: number
 }
 
-/** What is looked at when somebody reads; what is left out has no value. */
+/** Functions that are called when the metrics are read; a metric without its function has no value. */
 export interface Watched {
   readonly activeRequests?: () => number
   readonly cacheEntries?: () => number
   readonly leaseHeld?: () => boolean
   readonly hashing?: () => Hashing
   readonly connections?: () => Connections
-  /** Null where they could not be counted. */
+  /** Null if they could not be counted. */
   readonly activeTokens?: () => Promise<number | null>
 }
 
-/** Counts of the hot path: adding to a field costs nothing, a counter of the library a hundredth of a request. */
+/** Counters of the hot path: a field costs nothing, a counter of the library a hundredth of a request. */
 export interface Validations {
   cache: number
   database: number
@@ -39,7 +39,7 @@ export interface Validations {
   refused: number
 }
 
-/** Everything that is measured of one service. */
+/** All metrics of one service. */
 export interface ServiceMetrics {
   readonly requests: RequestDurations
   readonly validations: Validations
@@ -47,13 +47,13 @@ export interface ServiceMetrics {
   evicted(): void
   discardedFill(): void
   invalidationLag(ms: number): void
-  /** Has these looked at, too, from now on. */
+  /** Adds functions that are called when the metrics are read. */
   watch(watched: Watched): void
-  /** Reads all of this process. */
+  /** Reads all metrics of this process. */
   readonly collect: CollectMetrics
 }
 
-/** Metrics that begin at zero. */
+/** Returns metrics that begin at zero. */
 export function serviceMetrics(): ServiceMetrics {
   const registry = new Registry()
   const ofProcess = processMetrics()
@@ -89,7 +89,7 @@ export function serviceMetrics(): ServiceMetrics {
       this.set({ db_client_connection_state: 'used' }, connections.used)
     },
   })
-  // Last: it takes a connection, for which it would be seen to wait.
+  // Last, because it takes a connection and would count itself as waiting.
   sampled('latchkey_active_tokens', () => watched.activeTokens?.())
 
   return {

@@ -4,17 +4,18 @@ import { type MetricFamily, metricFamilies } from './metric-families.ts'
 type Families = readonly MetricFamily[]
 
 /**
- * Puts the metrics of several workers together, by their numbers. A worker that gave no answer counts as it did last; of
- * one that is gone the counts stay, since a sum that falls looks like a new start, and all of it like new requests.
+ * Aggregates the metrics of several workers, by worker id. A worker that did not respond counts with its last values. The
+ * counters of a worker that ended stay in the sum: if a sum falls, Prometheus takes it for a restart and counts all of it
+ * again.
  */
-export function workerMetrics(): (answers: ReadonlyMap<number, Families | undefined>) => Promise<Families> {
+export function workerMetrics(): (responses: ReadonlyMap<number, Families | undefined>) => Promise<Families> {
   const latest = new Map<number, Families>()
   let gone: Families = []
 
-  return async function together(answers) {
-    for (const [worker, families] of answers) if (families !== undefined) latest.set(worker, families)
+  return async function together(responses) {
+    for (const [worker, families] of responses) if (families !== undefined) latest.set(worker, families)
     for (const [worker, families] of [...latest]) {
-      if (answers.has(worker)) continue
+      if (responses.has(worker)) continue
       latest.delete(worker)
       gone = await aggregated([gone, families.filter(({ type }) => type !== 'gauge')])
     }

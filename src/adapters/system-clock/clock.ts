@@ -9,7 +9,7 @@ export const systemClock: Clock = {
     let timer = setTimeout(wake, ms)
     return () => clearTimeout(timer)
 
-    // Timers of the process may fire a little early.
+    // node's timers may fire a little early.
     function wake(): void {
       const leftMs = atMs - performance.now()
       if (leftMs > 0) timer = setTimeout(wake, leftMs)

@@ -17,7 +17,7 @@ function recorded(mode: AccessLogMode) {
   return { log, texts, time, lines: () => texts.map((text) => JSON.parse(text)) }
 }
 
-function anAnswer(different: Partial<RespondedRequest> = {}): RespondedRequest {
+function aRequest(different: Partial<RespondedRequest> = {}): RespondedRequest {
   return {
     requestId: 'r1',
     traceId: null,
@@ -29,10 +29,10 @@ function anAnswer(different: Partial<RespondedRequest> = {}): RespondedRequest {
   }
 }
 
-describe('The line of an answer', () => {
-  it('has what the allow-list names, and nothing else', () => {
+describe('The line of a response', () => {
+  it('contains exactly the fields of the allow-list', () => {
     const { log, texts, lines } = recorded('all')
-    log.responded(Object.assign(anAnswer(), { url: '/api/orders/7?canary', headers: 'canary' }), 201)
+    log.responded(Object.assign(aRequest(), { url: '/api/orders/7?canary', headers: 'canary' }), 201)
     assert.deepEqual(lines(), [
       {
         level: 'info',
@@ -48,28 +48,28 @@ describe('The line of an answer', () => {
     assert.match(texts[0] ?? '', /^\{[ -~]+\}\n$/)
   })
 
-  it('leaves out what is not known', () => {
+  it('omits unknown fields', () => {
     const { log, lines } = recorded('all')
-    log.responded(anAnswer({ method: null, route: null, beganMs: null }), 400)
+    log.responded(aRequest({ method: null, route: null, beganMs: null }), 400)
     const { time, ...rest } = lines()[0]
     assert.deepEqual(rest, { level: 'info', request_id: 'r1', status: 400, event: 'request' })
   })
 
-  it('has the time in milliseconds with one decimal', () => {
+  it('contains the duration in milliseconds with one decimal', () => {
     const { log, texts } = recorded('all')
     for (const ms of [0, 0.04, 0.06, 0.96, 3, 12_345.678])
-      log.responded(anAnswer({ beganMs: 5000 - ms }), 200)
+      log.responded(aRequest({ beganMs: 5000 - ms }), 200)
     assert.deepEqual(
       texts.map((text) => /"ms":([^,]+)/.exec(text)?.[1]),
       ['0.0', '0.0', '0.1', '1.0', '3.0', '12345.7'],
     )
   })
 
-  it('tells each millisecond apart, also when the clock goes back', () => {
+  it('shows each millisecond, also after the clock is set back', () => {
     const { log, time, lines } = recorded('all')
     for (const ms of [0, 0, 1, 0, -1000]) {
       time.wallMs = NOON + ms
-      log.responded(anAnswer(), 200)
+      log.responded(aRequest(), 200)
     }
     assert.deepEqual(
       lines().map((line) => Date.parse(line.time) - NOON),
@@ -77,7 +77,7 @@ describe('The line of an answer', () => {
     )
   })
 
-  it('stays one line of JSON in ASCII whatever its texts hold', () => {
+  it('is one line of ASCII JSON for any text', () => {
     for (const hostile of [
       '\r\n{"event":"forged"}',
       '"',
@@ -90,7 +90,7 @@ describe('The line of an answer', () => {
       '',
     ]) {
       const { log, texts, lines } = recorded('all')
-      log.responded(anAnswer({ requestId: hostile, method: hostile, route: hostile }), 200)
+      log.responded(aRequest({ requestId: hostile, method: hostile, route: hostile }), 200)
       assert.match(texts[0] ?? '', /^\{[ -~]+\}\n$/)
       const { request_id, method, route, event } = lines()[0]
       assert.deepEqual([request_id, method, route, event], [hostile, hostile, hostile, 'request'])
@@ -102,42 +102,42 @@ describe('An access log', () => {
   const statuses = [200, 204, 400, 401, 403, 404, 408, 422, 429, 431, 500, 503]
   const logged = (mode: AccessLogMode) => {
     const { log, lines } = recorded(mode)
-    for (const status of statuses) log.responded(anAnswer(), status)
+    for (const status of statuses) log.responded(aRequest(), status)
     log.close()
     return lines().map(({ status }) => status)
   }
 
-  it('of failures has the refusals', () => {
+  it('logs refusals in the mode failures', () => {
     assert.equal(recorded('failures').log.everyResponse, false)
     assert.deepEqual(logged('failures'), [401, 403, 429])
   })
 
-  it('of all has all', () => {
+  it('logs every response in the mode all', () => {
     assert.equal(recorded('all').log.everyResponse, true)
     assert.deepEqual(logged('all'), statuses)
   })
 
-  it('that is off has none', () => {
+  it('logs nothing in the mode off', () => {
     assert.equal(recorded('off').log.everyResponse, false)
     assert.deepEqual(logged('off'), [])
   })
 
-  it('tells of texts that cannot be tokens by their number, once a second, and of the rest when it is closed', async () => {
+  it('counts malformed tokens and logs their number once a second, and the rest when it is closed', async () => {
     const { log, lines } = recorded('failures')
     const refuse = (times: number) => {
-      for (let i = 0; i < times; i++) log.responded(anAnswer({ malformedToken: true }), 401)
+      for (let i = 0; i < times; i++) log.responded(aRequest({ malformedToken: true }), 401)
     }
-    const told = () => lines().map(({ time, ...rest }) => rest)
+    const logged = () => lines().map(({ time, ...rest }) => rest)
     const counted = (count: number) => ({ level: 'info', event: 'token.malformed', count })
     refuse(700)
     await sleep(300)
     refuse(300)
-    assert.deepEqual(told(), [])
-    for (let i = 0; i < 200 && told().length === 0; i++) await sleep(20)
-    assert.deepEqual(told(), [counted(1000)])
+    assert.deepEqual(logged(), [])
+    for (let i = 0; i < 200 && logged().length === 0; i++) await sleep(20)
+    assert.deepEqual(logged(), [counted(1000)])
     refuse(7)
     log.close()
     log.close()
-    assert.deepEqual(told(), [counted(1000), counted(7)])
+    assert.deepEqual(logged(), [counted(1000), counted(7)])
   })
 })

@@ -42,7 +42,7 @@ function toFile() {
   return { ...writerTo(open(path, 'w')), text: () => readFileSync(path, 'latin1') }
 }
 
-/** Both ends of a pipe; `read` takes what is in it. */
+/** Both ends of a pipe; `read` empties it. */
 function aPipe() {
   const path = join(folder.path, 'pipe')
   assert.equal(spawnSync('mkfifo', [path]).status, 0)
@@ -75,8 +75,8 @@ const parsed = (text: string) =>
         .split('\n')
         .map((each) => JSON.parse(each))
 
-describe('Lines in blocks', () => {
-  it('wait until a block is full, and are then written up to the end of one', () => {
+describe('Log lines in blocks', () => {
+  it('are written as whole lines when a block is full', () => {
     const { write, text } = toFile()
     let expected = ''
     let written = 0
@@ -93,7 +93,7 @@ describe('Lines in blocks', () => {
     assert.ok(written > BLOCK_BYTES)
   })
 
-  it('wait no longer than a second', async () => {
+  it('are written after at most one second', async () => {
     const { write, text } = toFile()
     write(line(1))
     await sleep(500)
@@ -103,7 +103,7 @@ describe('Lines in blocks', () => {
     assert.equal(text(), line(1) + line(2))
   })
 
-  it('are all there once it is closed, and none is there twice', () => {
+  it('are all written exactly once by close', () => {
     const { write, close, text } = toFile()
     for (let number = 0; number < 100; number++) write(line(number))
     close()
@@ -114,7 +114,7 @@ describe('Lines in blocks', () => {
     )
   })
 
-  it('of any length are written whole', () => {
+  it('are written whole at any length', () => {
     const { write, close, text } = toFile()
     const lines = [4095, 4096, 4097, 3, 20_000, 1].map((length) => `${'y'.repeat(length - 1)}\n`)
     for (const each of lines) write(each)
@@ -123,23 +123,23 @@ describe('Lines in blocks', () => {
   })
 })
 
-/** Follows numbered lines from 0 on, over the gaps that are told of; answers the next number and the gaps. */
+/** Checks that numbered lines are consecutive, apart from reported gaps. Returns the next number and the gaps. */
 function followed(text: string): { next: number; gaps: number } {
   let next = 0
   let gaps = 0
-  for (const { number, time, ...told } of parsed(text)) {
+  for (const { number, time, ...report } of parsed(text)) {
     if (number === undefined) {
       assert.match(time, /^\d{4}-.*Z$/)
-      assert.deepEqual(told, { level: 'warn', event: 'access_log.lost', count: told.count })
-      next += told.count
+      assert.deepEqual(report, { level: 'warn', event: 'access_log.lost', count: report.count })
+      next += report.count
       gaps++
     } else assert.equal(number, next++)
   }
   return { next, gaps }
 }
 
-describe('Lines to a pipe that nobody reads', () => {
-  it('are kept up to a bound; those beyond it are dropped, counted and told of where they are missing', async () => {
+describe('Log lines for a pipe without a reader', () => {
+  it('are buffered up to a limit; further lines are dropped, and their number is reported where they are missing', async () => {
     const { write, read, close } = toPipe(100_000)
     for (let number = 0; number < 20_000; number++) write(line(number))
     let text = ''
@@ -147,7 +147,7 @@ describe('Lines to a pipe that nobody reads', () => {
       text += read()
       await sleep(10)
     }
-    assert.ok(text.length < 200_000, `${text.length} bytes were kept`)
+    assert.ok(text.length < 200_000, `${text.length} bytes were buffered`)
     write(line(20_000))
     close()
     const { next, gaps } = followed(text + read())
@@ -155,7 +155,7 @@ describe('Lines to a pipe that nobody reads', () => {
     assert.ok(gaps > 0)
   })
 
-  it('find room again as the pipe is read, and each gap has its count', async () => {
+  it('are accepted again when the pipe is read, and each gap is reported with its count', async () => {
     const { write, read, close } = toPipe(10_000)
     let text = ''
     for (let number = 0; number < 10_000; number++) {
@@ -171,7 +171,7 @@ describe('Lines to a pipe that nobody reads', () => {
     assert.ok(gaps > 1)
   })
 
-  it('go on where a write that the system took in part has ended', () => {
+  it('continue after a partial write', () => {
     const { write, read, close } = toPipe()
     const long = `${Array.from({ length: 30_000 }, (_, i) => i).join()}\n`
     write(long)
@@ -186,7 +186,7 @@ describe('Lines to a pipe that nobody reads', () => {
     assert.equal(text, `${long}${line(1)}${line(2).repeat(10)}`)
   })
 
-  it('hold up neither a writer nor, for longer than a second, an end', () => {
+  it('delay no writer, and delay close by at most one second', () => {
     const { write, close } = toPipe()
     const beganMs = performance.now()
     for (let number = 0; number < 100_000; number++) write(line(number))
@@ -198,9 +198,9 @@ describe('Lines to a pipe that nobody reads', () => {
   })
 })
 
-describe('Lines to where nothing can be written', () => {
+describe('Log lines for an output that rejects writes', () => {
   const skip = existsSync('/dev/full') ? false : 'there is no /dev/full here'
-  it('are dropped without a word, and the end waits for nothing', { skip }, () => {
+  it('are dropped silently, and close does not wait', { skip }, () => {
     const { write, close } = writerTo(open('/dev/full', 'w'))
     for (let number = 0; number < 30_000; number++) write(line(number))
     const beganMs = performance.now()
@@ -209,8 +209,8 @@ describe('Lines to where nothing can be written', () => {
   })
 })
 
-describe('Lines beside those of the log', () => {
-  it('are mixed with them line by line while the reader is slow, and all are there after the exit', async () => {
+describe('Access log and application log in one pipe', () => {
+  it('never mix within a line while the reader is slow, and lose no line at the exit', async () => {
     const program = `
       import { blockWriter } from ${JSON.stringify(join(SOURCE, 'adapters/access-log/block-writer.ts'))}
       import { pinoLog } from ${JSON.stringify(join(SOURCE, 'adapters/pino/log.ts'))}

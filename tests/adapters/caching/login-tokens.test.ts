@@ -35,7 +35,7 @@ loginTokensContract('the cache in front of the memory', async () => {
 })
 
 const TTL = 1000
-const WAIT = 700
+const TIMEOUT_MS = 700
 const DIGEST = aDigest()
 const EVERYTHING: Invalidation = { kind: 'everything' }
 const OF_DIGEST: Invalidation = { kind: 'digest', digest: DIGEST }
@@ -44,9 +44,9 @@ const OF_CUSTOMER: Invalidation = { kind: 'customer', customerId: 'c1' }
 let clock: MovableClock
 let invalidations: Invalidations
 let cache: ReturnType<typeof mapCache<CachedToken>>
-/** Every look-up that reached the store, in order, to be answered by the test. */
+/** Every lookup that reached the store, in order; the test resolves it. */
 let reads: (Deferred<OwnedToken | null> & { readonly digest: string; readonly timeoutMs: number })[]
-/** Every change that reached the store, in order, to be answered by the test. */
+/** Every change that reached the store, in order; the test resolves it. */
 let changes: Deferred<boolean>[]
 let tokens: LoginTokens
 
@@ -61,9 +61,9 @@ beforeEach(() => {
 
 function cached(different: { readonly invalidations?: Invalidations } = {}): LoginTokens {
   const change = () => {
-    const answer = deferred<boolean>()
-    changes.push(answer)
-    return answer.promise
+    const result = deferred<boolean>()
+    changes.push(result)
+    return result.promise
   }
   const inner: LoginTokens = {
     findByDigest(digest, timeoutMs) {
@@ -92,16 +92,16 @@ function owned(expiresInMs: number | null = 86_400_000): OwnedToken {
   }
 }
 
-const find = (digest = DIGEST) => tokens.findByDigest(digest, WAIT)
+const find = (digest = DIGEST) => tokens.findByDigest(digest, TIMEOUT_MS)
 
-/** Reads once, so that the answer is kept if it may be. */
-async function fill(answer: OwnedToken | null, digest = DIGEST): Promise<void> {
+/** Reads once, so that the result is cached if possible. */
+async function fill(result: OwnedToken | null, digest = DIGEST): Promise<void> {
   const finding = find(digest)
-  reads.at(-1)?.resolve(answer)
+  reads.at(-1)?.resolve(result)
   await finding
 }
 
-/** Whether a request that begins now is served without asking the store; answers the question that it asked. */
+/** Returns whether a request that begins now is a cache hit. Resolves the lookup of a cache miss. */
 async function isServedFromCache(digest = DIGEST): Promise<boolean> {
   const before = reads.length
   const finding = find(digest)
@@ -110,50 +110,51 @@ async function isServedFromCache(digest = DIGEST): Promise<boolean> {
   return reads.length === before
 }
 
-describe('A look-up', () => {
-  it('asks the store once and is served from the cache after', async () => {
-    const answer = owned()
-    await fill(answer)
-    assert.deepEqual(await find(), answer)
+describe('A lookup', () => {
+  it('reads the store once and is then served from the cache', async () => {
+    const result = owned()
+    await fill(result)
+    assert.deepEqual(await find(), result)
     assert.equal(await find(), await find())
     assert.equal(reads.length, 1)
-    assert.equal(reads[0]?.timeoutMs, WAIT)
+    assert.equal(reads[0]?.timeoutMs, TIMEOUT_MS)
   })
 
-  it('of another digest asks for itself', async () => {
+  it('of another digest reads the store itself', async () => {
     await fill(owned())
     assert.equal(await isServedFromCache(aDigest()), false)
   })
 
-  it('joins one that is under way, and a thousand do', async () => {
-    const answers = Array.from({ length: 1000 }, () => find())
+  it('is shared by a thousand concurrent requests', async () => {
+    const results = Array.from({ length: 1000 }, () => find())
     assert.equal(reads.length, 1)
-    const answer = owned()
-    reads[0]?.resolve(answer)
-    for (const found of await Promise.all(answers)) assert.equal(found, answer)
+    const result = owned()
+    reads[0]?.resolve(result)
+    for (const found of await Promise.all(results)) assert.equal(found, result)
     assert.equal(reads.length, 1)
   })
 
-  it('case 049: that finds nothing is not remembered', async () => {
+  // Public case 049
+  it('that finds nothing is not cached', async () => {
     await fill(null)
     assert.equal(await isServedFromCache(), false)
     assert.equal(cache.size, 0)
   })
 
-  it('that fails, fails for all that joined it and is not remembered', async () => {
+  it('that fails also fails for all requests that share it, and is not cached', async () => {
     const joined = [find(), find()]
     const failure = new Unavailable()
     reads[0]?.reject(failure)
-    for (const answer of joined) await assert.rejects(Promise.resolve(answer), failure)
-    const answer = owned()
+    for (const result of joined) await assert.rejects(Promise.resolve(result), failure)
+    const result = owned()
     const again = find()
     assert.equal(reads.length, 2)
-    reads[1]?.resolve(answer)
-    assert.equal(await again, answer)
+    reads[1]?.resolve(result)
+    assert.equal(await again, result)
     assert.equal(await isServedFromCache(), true)
   })
 
-  it('that fails after it was overtaken leaves the later one alone', async () => {
+  it('that fails after it was overtaken does not affect the later one', async () => {
     const first = find()
     await invalidations.publish(OF_DIGEST)
     const second = find()
@@ -165,7 +166,7 @@ describe('A look-up', () => {
     assert.equal(await joining, await second)
   })
 
-  it('that succeeds after it was overtaken leaves the later one alone', async () => {
+  it('that succeeds after it was overtaken does not affect the later one', async () => {
     const first = find()
     await invalidations.publish(OF_DIGEST)
     const second = find()
@@ -182,7 +183,7 @@ describe('A look-up', () => {
     ['unknown', () => null],
     ['revoked', () => ({ ...owned(), token: { ...owned().token, revokedAtMs: 1 } })],
   ] as const) {
-    it(`that finds the token ${what} drops what a faster one has stored`, async () => {
+    it(`that finds the token ${what} removes the entry of a faster lookup`, async () => {
       const slow = find()
       await invalidations.publish({ kind: 'customer', customerId: 'c2' })
       await fill(owned())
@@ -191,7 +192,7 @@ describe('A look-up', () => {
       assert.equal(await isServedFromCache(), false)
     })
 
-    it(`that finds the token ${what} keeps the next one from being stored or joined`, async () => {
+    it(`that finds the token ${what} prevents the next one from being cached or shared`, async () => {
       const slow = find()
       await invalidations.publish({ kind: 'customer', customerId: 'c2' })
       const next = find()
@@ -207,25 +208,25 @@ describe('A look-up', () => {
     })
   }
 
-  it('keeps nothing that does not authenticate', async () => {
+  it('does not cache what does not authenticate', async () => {
     const active = owned()
-    for (const answer of [
+    for (const result of [
       { ...active, token: { ...active.token, revokedAtMs: 1 } },
       { ...active, token: { ...active.token, expiresAtMs: clock.nowMs() } },
       { ...active, customer: { ...active.customer, disabledAtMs: 1 } },
     ]) {
-      await fill(answer)
+      await fill(result)
       assert.equal(cache.size, 0)
       assert.equal(await isServedFromCache(), false)
     }
   })
 
-  it('gives frozen values, the first time too', async () => {
+  it('returns frozen values, including the first', async () => {
     const first = find()
     reads[0]?.resolve(owned())
-    for (const answer of [await first, await find()]) {
-      assert.ok(answer)
-      for (const part of [answer, answer.token, answer.token.abilities, answer.customer]) {
+    for (const result of [await first, await find()]) {
+      assert.ok(result)
+      for (const part of [result, result.token, result.token.abilities, result.customer]) {
         assert.ok(Object.isFrozen(part))
       }
     }
@@ -234,18 +235,19 @@ describe('A look-up', () => {
 
 describe('An invalidation', () => {
   for (const invalidation of [OF_DIGEST, OF_CUSTOMER, EVERYTHING]) {
-    it(`of ${invalidation.kind} drops what is kept`, async () => {
+    it(`of ${invalidation.kind} removes the cached entry`, async () => {
       await fill(owned())
       await invalidations.publish(invalidation)
       assert.equal(await isServedFromCache(), false)
     })
 
-    it(`case 044: of ${invalidation.kind} keeps a look-up under way from being stored or joined`, async () => {
+    // Public case 044
+    it(`of ${invalidation.kind} prevents a lookup in progress from being cached or shared`, async () => {
       const old = owned()
       const before = find()
       await invalidations.publish(invalidation)
       const after = find()
-      assert.equal(reads.length, 2, 'the later request joined the look-up that may have read what was')
+      assert.equal(reads.length, 2, 'the later request shared a lookup that may have read the old state')
       reads[0]?.resolve(old)
       assert.equal(await before, old)
       assert.equal(cache.size, 0, 'what was read before was stored after')
@@ -254,7 +256,7 @@ describe('An invalidation', () => {
       assert.equal(await isServedFromCache(), false)
     })
 
-    it(`of ${invalidation.kind} does not hinder the look-ups that begin after it`, async () => {
+    it(`of ${invalidation.kind} does not affect lookups that begin after it`, async () => {
       const before = find()
       await invalidations.publish(invalidation)
       reads[0]?.resolve(owned())
@@ -264,23 +266,23 @@ describe('An invalidation', () => {
     })
   }
 
-  it('while a look-up has been answered but not yet stored marks it too', async () => {
+  it('also prevents caching when a lookup has been resolved but not yet stored', async () => {
     const before = find()
     reads[0]?.resolve(owned())
-    // The answer has arrived, and nobody who waits for it has run yet.
+    // The lookup is resolved, and no waiting request has run yet.
     const published = invalidations.publish(OF_DIGEST)
     await Promise.all([before, published])
     assert.equal(cache.size, 0)
   })
 
-  it('of another digest or customer leaves what is kept', async () => {
+  it('of another digest or customer does not remove the entry', async () => {
     await fill(owned())
     await invalidations.publish({ kind: 'digest', digest: aDigest() })
     await invalidations.publish({ kind: 'customer', customerId: 'c2' })
     assert.equal(await isServedFromCache(), true)
   })
 
-  it('of another digest leaves a look-up under way, of another customer does not', async () => {
+  it('of another digest does not affect a lookup in progress; one of another customer does', async () => {
     const [first, second] = [aDigest(), aDigest()]
     const finding = find(first)
     await invalidations.publish({ kind: 'digest', digest: second })
@@ -289,14 +291,14 @@ describe('An invalidation', () => {
     assert.equal(await isServedFromCache(first), true)
 
     const other = find(second)
-    // Whose token it reads cannot be known yet.
+    // The owner of the token is not known before the lookup returns.
     await invalidations.publish({ kind: 'customer', customerId: 'c2' })
     reads[1]?.resolve(owned())
     await other
     assert.equal(await isServedFromCache(second), false)
   })
 
-  it('of a customer drops every token of that customer and of nobody else', async () => {
+  it('of a customer removes every token of that customer and of no other', async () => {
     const digests = Array.from({ length: 20 }, aDigest)
     for (const digest of digests) await fill(owned(), digest)
     const stranger = aDigest()
@@ -307,7 +309,7 @@ describe('An invalidation', () => {
     assert.equal(await isServedFromCache(stranger), true)
   })
 
-  it('of a customer still finds a token whose entry was replaced, or was read again after a clear', async () => {
+  it('of a customer also finds a token whose entry was replaced or read again after a clear', async () => {
     await fill(owned())
     await invalidations.publish(EVERYTHING)
     await fill(owned())
@@ -318,13 +320,13 @@ describe('An invalidation', () => {
     assert.equal(await isServedFromCache(), false)
   })
 
-  it('that nobody looks for is no error', async () => {
+  it('for an unknown token is no error', async () => {
     for (const invalidation of [OF_DIGEST, OF_CUSTOMER, EVERYTHING]) await invalidations.publish(invalidation)
   })
 })
 
-describe('An entry', () => {
-  it('is used until the millisecond before its life ends', async () => {
+describe('A cache entry', () => {
+  it('is used until the millisecond before it expires', async () => {
     await fill(owned())
     clock.advance(TTL - 1)
     assert.equal(await isServedFromCache(), true)
@@ -332,7 +334,7 @@ describe('An entry', () => {
     assert.equal(await isServedFromCache(), false)
   })
 
-  it('counts its life from the moment before it was read, not from the answer', async () => {
+  it('ages from the moment before it was read, not from the result', async () => {
     const finding = find()
     clock.advance(600)
     reads[0]?.resolve(owned())
@@ -343,14 +345,14 @@ describe('An entry', () => {
     assert.equal(await isServedFromCache(), false)
   })
 
-  it('is not made when the answer took as long as it may live', async () => {
+  it('is not stored when the lookup took as long as its lifetime', async () => {
     const finding = find()
     clock.advance(TTL)
-    const answer = owned()
-    reads[0]?.resolve(answer)
-    assert.equal(await finding, answer)
+    const result = owned()
+    reads[0]?.resolve(result)
+    assert.equal(await finding, result)
     assert.equal(cache.size, 0)
-    // Nor is it known as one of its customer's.
+    // The token is not indexed under its customer either.
     cache.delete = () => assert.fail()
     await invalidations.publish(OF_CUSTOMER)
   })
@@ -364,7 +366,7 @@ describe('An entry', () => {
     assert.equal(await isServedFromCache(), false)
   })
 
-  it('ends with its token, when that is earlier', async () => {
+  it('expires with its token if that is earlier', async () => {
     await fill(owned(300))
     clock.advance(299)
     assert.equal(await isServedFromCache(), true)
@@ -372,7 +374,7 @@ describe('An entry', () => {
     assert.equal(await isServedFromCache(), false)
   })
 
-  it('of a token that never expires ends all the same', async () => {
+  it('of a token that never expires has a limited lifetime too', async () => {
     await fill(owned(null))
     clock.advance(TTL - 1)
     assert.equal(await isServedFromCache(), true)
@@ -380,7 +382,7 @@ describe('An entry', () => {
     assert.equal(await isServedFromCache(), false)
   })
 
-  it('of which another process changed the token is not used past its life', async () => {
+  it('is not used after its lifetime when another process changed the token', async () => {
     await fill(owned())
     const revoked = owned()
     clock.advance(TTL)
@@ -393,17 +395,17 @@ describe('An entry', () => {
 describe('A change', () => {
   const replace = () => {
     const { token } = owned()
-    return tokens.replace({ token, digest: aDigest(), verifiedHash: 'hash' }, WAIT)
+    return tokens.replace({ token, digest: aDigest(), verifiedHash: 'hash' }, TIMEOUT_MS)
   }
-  const revoke = () => tokens.revoke({ id: 't1', digest: DIGEST }, clock.nowMs(), WAIT)
+  const revoke = () => tokens.revoke({ id: 't1', digest: DIGEST }, clock.nowMs(), TIMEOUT_MS)
 
   for (const [name, change, invalidation] of [
     ['replace', replace, OF_CUSTOMER],
     ['revoke', revoke, OF_DIGEST],
-    ['revokeOf', () => tokens.revokeByCustomer('c1', {}, 1, WAIT), OF_CUSTOMER],
-    ['revokeIssuedBefore', () => tokens.revokeIssuedBefore(1, 1, { timeoutMs: WAIT }), EVERYTHING],
+    ['revokeOf', () => tokens.revokeByCustomer('c1', {}, 1, TIMEOUT_MS), OF_CUSTOMER],
+    ['revokeIssuedBefore', () => tokens.revokeIssuedBefore(1, 1, { timeoutMs: TIMEOUT_MS }), EVERYTHING],
   ] as const) {
-    it(`is committed, then announced, then acknowledged: ${name}`, async () => {
+    it(`is committed, then published, then acknowledged: ${name}`, async () => {
       const steps: string[] = []
       const applied = deferred<void>()
       tokens = cached({
@@ -412,14 +414,14 @@ describe('A change', () => {
           isCurrent: () => true,
           async publish(published) {
             assert.deepEqual(published, invalidation)
-            steps.push('announced')
+            steps.push('published')
             await applied.promise
-            steps.push('obeyed')
+            steps.push('applied')
           },
         },
       })
-      const acknowledged = change().then((answer) => {
-        assert.ok(answer)
+      const acknowledged = change().then((result) => {
+        assert.ok(result)
         steps.push('acknowledged')
       })
       await turn()
@@ -427,13 +429,13 @@ describe('A change', () => {
       steps.push('committed')
       changes[0]?.resolve(true)
       await turn()
-      assert.deepEqual(steps, ['committed', 'announced'])
+      assert.deepEqual(steps, ['committed', 'published'])
       applied.resolve()
       await acknowledged
-      assert.deepEqual(steps, ['committed', 'announced', 'obeyed', 'acknowledged'])
+      assert.deepEqual(steps, ['committed', 'published', 'applied', 'acknowledged'])
     })
 
-    it(`leaves what is kept until it is committed: ${name}`, async () => {
+    it(`leaves cached entries in place until it is committed: ${name}`, async () => {
       await fill(owned())
       const changing = change()
       await turn()
@@ -443,7 +445,7 @@ describe('A change', () => {
       assert.equal(await isServedFromCache(), false)
     })
 
-    it(`keeps what is read between commit and acknowledgement out of the cache: ${name}`, async () => {
+    it(`prevents caching of what is read between commit and acknowledgement: ${name}`, async () => {
       const changing = change()
       const reading = find()
       changes[0]?.resolve(true)
@@ -454,7 +456,7 @@ describe('A change', () => {
       assert.equal(await isServedFromCache(), false)
     })
 
-    it(`whose outcome is unknown drops what is kept and passes the error on: ${name}`, async () => {
+    it(`with an unknown outcome removes the cached entry and passes the error on: ${name}`, async () => {
       await fill(owned())
       const failure = new Unavailable()
       const changing = change()
@@ -464,7 +466,7 @@ describe('A change', () => {
     })
   }
 
-  it('that found the token revoked by somebody else drops it too, and waits until every instance obeys', async () => {
+  it('that finds the token already revoked removes it too, and waits until every instance has applied that', async () => {
     await fill(owned())
     const changing = revoke()
     changes[0]?.resolve(false)
@@ -472,15 +474,15 @@ describe('A change', () => {
     assert.equal(await isServedFromCache(), false)
   })
 
-  it('that was refused, or replaced nothing, announces nothing', async () => {
-    const silent = { ...invalidations, publish: () => assert.fail('announced') }
+  it('that was refused or replaced nothing publishes nothing', async () => {
+    const silent = { ...invalidations, publish: () => assert.fail('published') }
     tokens = cached({ invalidations: silent })
     const refused = replace()
     changes[0]?.resolve(false)
     assert.equal(await refused, null)
   })
 
-  it('whose outcome is unknown is obeyed here, and waits for no other instance', async () => {
+  it('with an unknown outcome is applied here and does not wait for other instances', async () => {
     await fill(owned())
     const deaf = { ...invalidations, publish: () => new Promise<void>(() => {}) }
     tokens = cached({ invalidations: deaf })
@@ -489,16 +491,16 @@ describe('A change', () => {
     await assert.rejects(changing, Unavailable)
   })
 
-  it('that adds a token drops nothing', async () => {
+  it('that adds a token removes no entry', async () => {
     await fill(owned())
-    const adding = tokens.add(aLoginToken({ customerId: 'c1', name: 'bot' }), aDigest(), WAIT)
+    const adding = tokens.add(aLoginToken({ customerId: 'c1', name: 'bot' }), aDigest(), TIMEOUT_MS)
     changes[0]?.resolve(true)
     assert.equal(await adding, true)
     assert.equal(await isServedFromCache(), true)
   })
 })
 
-describe('What the cache knows of customers', () => {
+describe('The index of customers in the cache', () => {
   const come = async (count: number, customerId?: string) => {
     for (let round = 0; round < count; round++) {
       const customer = aCustomer(customerId === undefined ? {} : { id: customerId })
@@ -507,7 +509,7 @@ describe('What the cache knows of customers', () => {
     }
   }
 
-  it('ends with each token that was evicted, expired or replaced', async () => {
+  it('shrinks with each token that was evicted, expired or replaced', async () => {
     cache = mapCache<CachedToken>(clock, 10)
     const drop = cache.delete
     let dropped = 0
@@ -527,14 +529,14 @@ describe('What the cache knows of customers', () => {
     assert.equal(dropped, 10)
   })
 
-  it('does not grow with customers that came and went', async () => {
+  it('does not grow with customers that came and left', async () => {
     cache = mapCache<CachedToken>(clock, 10)
     tokens = cached()
     await come(2000)
     const before = usedBytes()
     await come(30_000)
     const grown = usedBytes() - before
-    // What is known of a customer takes some 400 bytes: 30,000 of them 12 MB.
+    // The index of a customer takes about 400 bytes: 12 MB for 30,000 of them.
     assert.ok(grown < 3_000_000, `${grown} bytes`)
   })
 })
@@ -552,7 +554,7 @@ describe('While the invalidations are not current', () => {
     tokens = cached({ invalidations: { ...invalidations, isCurrent: () => isCurrent } })
   })
 
-  it('nothing that was kept is used, and it is used again when they are', async () => {
+  it('no cached entry is used; it is used again when they are current', async () => {
     await fill(owned())
     isCurrent = false
     const finding = find()
@@ -563,7 +565,7 @@ describe('While the invalidations are not current', () => {
     assert.equal(await isServedFromCache(), true)
   })
 
-  it('a look-up that was sent is not joined, also when it was sent while they were', async () => {
+  it('a lookup in progress is not shared, even one that was sent while they were current', async () => {
     const first = find()
     assert.equal(reads.length, 1)
     isCurrent = false
@@ -575,7 +577,7 @@ describe('While the invalidations are not current', () => {
     assert.equal(await second, null)
   })
 
-  it('a look-up that came behind another one is what is kept and what is marked', async () => {
+  it('the later of two lookups is the one that is cached and invalidated', async () => {
     isCurrent = false
     const first = find()
     const second = find()

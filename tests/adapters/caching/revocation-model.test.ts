@@ -5,31 +5,31 @@ import { cachedLoginTokens } from '../../../src/application/login-tokens/cached.
 import { MISTAKES, sketchOfCache } from '../../mutants/caching.ts'
 import { newTally, revocationProperty } from '../../support/revocation-model.ts'
 
-// The proof's row G1 has more; REVOCATION_SEED repeats a run that failed.
+// The proof's row G1 has more runs; REVOCATION_SEED repeats a failed run.
 const RUNS = 300
 const SEED = process.env.REVOCATION_SEED === undefined ? {} : { seed: Number(process.env.REVOCATION_SEED) }
 const MUTANT_RUNS = 200
 
-describe('In every interleaving a revocation is exact', () => {
-  it('with the cache of the house', async (t) => {
+describe('In every interleaving a revocation', () => {
+  it('is exact with the production cache', async (t) => {
     const tally = newTally()
     await fc.assert(revocationProperty(cachedLoginTokens, tally), { numRuns: RUNS, ...SEED })
-    t.diagnostic(`${RUNS} interleavings, 0 wrong answers: ${JSON.stringify(tally)}`)
-    // What the property speaks of must have happened, and often.
+    t.diagnostic(`${RUNS} interleavings, 0 wrong results: ${JSON.stringify(tally)}`)
+    // The events of the property must have occurred, and often.
     assert.ok(tally.accepted > RUNS, 'too few were accepted')
     assert.ok(tally.refused > RUNS / 2, 'too few were refused')
-    assert.ok(tally.hits > RUNS / 2, 'the cache answered too few')
+    assert.ok(tally.hits > RUNS / 2, 'too few cache hits')
     assert.ok(tally.afterAcknowledgement > RUNS / 2, 'too few began after an acknowledgement')
     assert.ok(tally.unavailable > RUNS / 20, 'too few met a fault')
   })
 
-  it('with the sketch that the mistakes are made in', async () => {
+  it('is exact with the simplified cache on which the mutants are based', async () => {
     await fc.assert(revocationProperty(sketchOfCache(null)), { numRuns: MUTANT_RUNS, ...SEED })
   })
 
   for (const mistake of MISTAKES) {
-    it(`but not with a cache that ${mistake}: that is found within ${MUTANT_RUNS} runs`, async (t) => {
-      // The same runs each time: by chance one in thousands of others would miss one of the mistakes.
+    it(`is found to be inexact within ${MUTANT_RUNS} runs with a cache that ${mistake}`, async (t) => {
+      // A fixed seed: with random runs, a few in a thousand would not find one of the mutants.
       const { failed, numRuns, errorInstance } = await fc.check(revocationProperty(sketchOfCache(mistake)), {
         numRuns: MUTANT_RUNS,
         seed: 20_261_128,

@@ -10,17 +10,17 @@ import type { LoginToken } from '../../../src/domain/login-token.ts'
 import { fakePasswords } from '../../support/fakes.ts'
 import { idlePorts } from '../../support/idle-ports.ts'
 
-/** When everything happens. */
+/** The fixed time of all tests. */
 export const NOW_MS = Date.UTC(2025, 0, 2, 3, 4, 5, 678)
 
-/** What a command left behind. */
+/** The result of a command. */
 export interface Outcome {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
 }
 
-/** A command line on an empty store in memory, with what the tests need to look behind it. */
+/** A command line on an empty store in memory, with access to the store for the tests. */
 export function makeCommandLine(overrides: Partial<Operations> = {}) {
   const store = memoryStore()
   const customers = memoryCustomers(store)
@@ -77,11 +77,11 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
 
   return {
     store,
-    /** How many stores are open: 0 after every command. */
+    /** The number of open stores: 0 after every command. */
     open,
-    /** Runs one command with this standard input, which is no terminal. */
+    /** Runs one command with this standard input, which is not a terminal. */
     async run(argv: readonly string[], input: string | Uint8Array = ''): Promise<Outcome> {
-      // Wide enough for all that a command writes: it is read afterwards.
+      // Large enough for all output of a command, which is read afterwards.
       const stdout = new PassThrough({ highWaterMark: 2 ** 20 })
       const stderr = new PassThrough()
       const stdin = Readable.from([Buffer.from(input)])
@@ -89,14 +89,14 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
       return { code, stdout: toJsonText(stdout), stderr: toJsonText(stderr) }
     },
     operations,
-    /** Stores a customer as somebody with `psql` could, and answers the id. */
+    /** Stores a customer directly, as with `psql`, and returns the id. */
     async put(email: string, more: { name?: string; disabledAtMs?: number } = {}): Promise<string> {
       const id = nextId()
       const customer = { id, email, name: null, createdAtMs: NOW_MS, disabledAtMs: null, ...more }
       await customers.add({ customer, passwordHash: null }, 1000)
       return id
     },
-    /** Stores a token of the customer; active unless told otherwise. */
+    /** Stores a token of the customer; active by default. */
     putToken(customerId: string, more: Partial<LoginToken> = {}) {
       const id = nextId()
       store.tokens.set(`digest-${id}`, {
@@ -111,19 +111,19 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
         ...more,
       })
     },
-    /** What is stored for a customer's password. */
+    /** Returns the stored password hash of a customer. */
     async hashOf(email: string): Promise<string | null | undefined> {
       return (await customers.findByEmail(email, 1000))?.passwordHash
     },
   }
 }
 
-/** The hash that the fake hasher makes of a password. */
+/** Returns the hash that the fake hasher computes for a password. */
 export function fakeHash(password: string): string {
   return `hash of ${JSON.stringify(password)}`
 }
 
-/** Everything that was written to a stream. */
+/** Returns everything that was written to a stream. */
 export function toJsonText(stream: PassThrough): string {
   return (stream.read() as Buffer | null)?.toString() ?? ''
 }

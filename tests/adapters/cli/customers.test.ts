@@ -6,7 +6,7 @@ const HASH = `$2b$12$${'a'.repeat(53)}`
 const PASSWORD = 'correct horse'
 
 describe('customer add', () => {
-  test('makes a customer with the password of standard input', async () => {
+  test('creates a customer with the password from standard input', async () => {
     const { run, hashOf, open } = makeCommandLine()
     const argv = ['customer', 'add', ' ana@example.com ', '--name', 'Ana', '--password-stdin']
     assert.deepEqual(await run(argv, PASSWORD), { code: 0, stdout: 'Added ana@example.com.\n', stderr: '' })
@@ -14,6 +14,7 @@ describe('customer add', () => {
     assert.equal(open.now, 0)
   })
 
+  // Public case 028
   for (const [title, input, password] of [
     ['one line break', `${PASSWORD}\n`, PASSWORD],
     ['one line break of Windows', `${PASSWORD}\r\n`, PASSWORD],
@@ -22,13 +23,14 @@ describe('customer add', () => {
     ['no lone carriage return', `${PASSWORD}\r`, `${PASSWORD}\r`],
     ['no byte-order mark', `\ufeff${PASSWORD}`, `\ufeff${PASSWORD}`],
   ] as const)
-    test(`case 028: drops ${title} of the password`, async () => {
+    test(`removes ${title} from the password`, async () => {
       const { run, hashOf } = makeCommandLine()
       assert.equal((await run(['customer', 'add', 'a@b', '--password-stdin'], input)).code, 0)
       assert.equal(await hashOf('a@b'), fakeHash(password))
     })
 
-  test('case 062: takes a password of 72 bytes and no longer one', async () => {
+  // Public case 062
+  test('accepts a password of 72 bytes, but no longer one', async () => {
     const { run } = makeCommandLine()
     const add = (email: string, password: string) =>
       run(['customer', 'add', email, '--password-stdin'], password)
@@ -89,7 +91,8 @@ describe('customer add', () => {
       assert.equal(store.customers.size, 0)
     })
 
-  test('case 068: refuses a hash where a password is asked for', async () => {
+  // Public case 068
+  test('refuses a hash as a password', async () => {
     const { run, store } = makeCommandLine()
     for (const hash of [HASH, HASH.replace('$2b$', '$2y$'), HASH.replace('$2b$12$', '$2a$04$')]) {
       assert.deepEqual(await run(['customer', 'add', 'a@b', '--password-stdin'], hash), {
@@ -101,7 +104,8 @@ describe('customer add', () => {
     assert.equal(store.customers.size, 0)
   })
 
-  test('cases 058, 060, 061 and 068: refuses a hash that is not whole, and a clear text for one', async () => {
+  // Public cases 058, 060, 061 and 068
+  test('refuses an incomplete hash, and a plain text as a hash', async () => {
     const { run, store } = makeCommandLine()
     for (const hash of [
       HASH.slice(1),
@@ -128,13 +132,13 @@ describe('customer add', () => {
     assert.equal(store.customers.size, 0)
   })
 
-  test('takes a whole hash as it is', async () => {
+  test('stores a complete hash as it is', async () => {
     const { run, hashOf } = makeCommandLine()
     assert.equal((await run(['customer', 'add', 'a@b', '--hash-stdin'], `${HASH}\n`)).code, 0)
     assert.equal(await hashOf('a@b'), HASH)
   })
 
-  test('case 078: refuses an e-mail that exists, in any case', async () => {
+  test('refuses an e-mail that exists, in any case', async () => {
     const { run, put } = makeCommandLine()
     await put('ana@example.com')
     assert.deepEqual(await run(['customer', 'add', 'ANA@example.com', '--password-stdin'], PASSWORD), {
@@ -146,7 +150,8 @@ describe('customer add', () => {
 })
 
 describe('customer password', () => {
-  test('case 084: sets it, revokes the tokens and says how many', async () => {
+  // Public case 084
+  test('sets the password, revokes the tokens and prints their number', async () => {
     const { run, put, putToken, hashOf } = makeCommandLine()
     const id = await put('ana@example.com')
     putToken(id)
@@ -160,7 +165,7 @@ describe('customer password', () => {
     assert.match((await run(['customer', 'show', 'ana@example.com'])).stdout, /tokens +0 active, 2 revoked/)
   })
 
-  test('refuses a bad password and changes nothing', async () => {
+  test('refuses an invalid password and changes nothing', async () => {
     const { run, put, hashOf } = makeCommandLine()
     await put('ana@example.com')
     assert.equal(
@@ -172,12 +177,13 @@ describe('customer password', () => {
 })
 
 describe('customer disable, enable and delete', () => {
+  // Public case 080
   for (const [count, words] of [
     [0, '0 tokens'],
     [1, '1 token'],
     [1000, '1000 tokens'],
   ] as const)
-    test(`case 080: disable and delete revoke ${words} and say so`, async () => {
+    test(`disable and delete revoke ${words} and say so`, async () => {
       const { run, put, putToken, store } = makeCommandLine()
       for (const verb of ['disable', 'delete']) {
         const email = `${verb}@example.com`
@@ -192,7 +198,7 @@ describe('customer disable, enable and delete', () => {
       assert.equal(store.customers.size, 1)
     })
 
-  test('enable lets a customer in again, however often it is said', async () => {
+  test('enable accepts logins again, also when repeated', async () => {
     const { run, put } = makeCommandLine()
     await put('ana@example.com', { disabledAtMs: NOW_MS })
     for (let i = 0; i < 2; i++)
@@ -204,15 +210,17 @@ describe('customer disable, enable and delete', () => {
     assert.match((await run(['customer', 'show', 'ana@example.com'])).stdout, /^state +active$/m)
   })
 
-  test('case 080: delete is refused the second time', async () => {
+  // Public case 080
+  test('delete is refused the second time', async () => {
     const { run, put } = makeCommandLine()
     await put('ana@example.com')
     assert.equal((await run(['customer', 'delete', 'ana@example.com'])).code, 0)
     assert.equal((await run(['customer', 'delete', 'ana@example.com'])).code, 1)
   })
 
+  // Public case 080
   for (const verb of ['show', 'disable', 'enable', 'delete', 'password'])
-    test(`case 080: ${verb} tells an unknown customer in one line`, async () => {
+    test(`${verb} reports an unknown customer in one line`, async () => {
       const { run, open } = makeCommandLine()
       const flags = verb === 'password' ? ['--password-stdin'] : []
       assert.deepEqual(await run(['customer', verb, 'nobody\u001b@example.com', ...flags], PASSWORD), {

@@ -9,7 +9,7 @@ const PASSWORD = 'correct horse'
 const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 
-/** A terminal where somebody types each text as soon as something is asked. */
+/** A terminal at which each text is typed as soon as a prompt appears. */
 async function typing(
   command: ReturnType<typeof makeCommandLine>,
   argv: readonly string[],
@@ -37,10 +37,10 @@ async function typing(
   }
 }
 
-describe('The prompt for a password', () => {
+describe('The password prompt', () => {
   const add = ['customer', 'add', 'ana@example.com']
 
-  test('asks twice, shows nothing of it and leaves the terminal as it was', async () => {
+  test('asks twice, shows no character and restores the terminal', async () => {
     const command = makeCommandLine()
     const { code, stdout, stderr, raw } = await typing(command, add, `${PASSWORD}\r`, `${PASSWORD}\r`)
     assert.deepEqual([code, stdout, raw], [0, 'Added ana@example.com.\n', false])
@@ -49,7 +49,7 @@ describe('The prompt for a password', () => {
     assert.doesNotMatch(stderr, /correct|horse/)
   })
 
-  test('changes nothing when the two differ', async () => {
+  test('changes nothing when the two passwords differ', async () => {
     const command = makeCommandLine()
     const { code, stderr } = await typing(command, add, `${PASSWORD}\r`, 'another one\r')
     assert.equal(code, 1)
@@ -62,7 +62,7 @@ describe('The prompt for a password', () => {
     ['Ctrl-D', CTRL_D],
     ['the end of the terminal', null],
   ] as const)
-    test(`ends quietly with exit code 1 on ${title}`, async () => {
+    test(`ends without a message and with exit code 1 on ${title}`, async () => {
       for (const texts of [[typed], [`${PASSWORD}\r`, typed]]) {
         const command = makeCommandLine()
         const { code, stdout, stderr, raw } = await typing(command, add, ...texts)
@@ -71,7 +71,7 @@ describe('The prompt for a password', () => {
       }
     })
 
-  test('comes after the check of the e-mail', async () => {
+  test('appears after the check of the e-mail', async () => {
     const { code, stderr } = await typing(makeCommandLine(), ['customer', 'add', ' '])
     assert.deepEqual([code, stderr], [1, 'latchkey: email: Must have 1 to 254 characters.\n'])
   })

@@ -10,8 +10,8 @@ const ROOT = join(import.meta.dirname, '../../..')
 const typed = (program: string | undefined, cwd: string, execArgv: readonly string[] = []) =>
   ownCommand({ argv: program === undefined ? ['node'] : ['node', program], execArgv, cwd: () => cwd })
 
-describe('What an operator types', () => {
-  test("is the package's name where its own program runs, however it was found", async (t) => {
+describe('The command shown to operators', () => {
+  test('is that of the package when its own program runs, by whatever path', async (t) => {
     const folder = await temporaryFolder()
     t.after(folder.remove)
     const link = join(folder.path, 'latchkey')
@@ -20,7 +20,7 @@ describe('What an operator types', () => {
       assert.equal(typed(program, folder.path), 'npx latchkey')
   })
 
-  test("is an implementer's program, as it was started", async (t) => {
+  test("is the implementer's program, as it was started", async (t) => {
     const folder = await temporaryFolder()
     t.after(folder.remove)
     for (const name of ['my-service.ts', 'my service.ts']) writeFileSync(join(folder.path, name), '')

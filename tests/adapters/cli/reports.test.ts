@@ -5,7 +5,7 @@ import { runCli } from '../../../src/adapters/cli/run-cli.ts'
 import { makeCommandLine, NOW_MS } from './command-line.ts'
 
 describe('customer list', () => {
-  test('is a table in the order of the e-mails', async () => {
+  test('prints a table in the order of the e-mails', async () => {
     const { run, put } = makeCommandLine()
     await put('zoe@example.com', { name: 'Zoe' })
     await put('Ana.Long.Name@example.com', { name: 'Ana', disabledAtMs: NOW_MS })
@@ -22,7 +22,7 @@ describe('customer list', () => {
     )
   })
 
-  test('says when there is nobody', async () => {
+  test('reports that there are no customers', async () => {
     assert.deepEqual(await makeCommandLine().run(['customer', 'list']), {
       code: 0,
       stdout: '',
@@ -30,7 +30,7 @@ describe('customer list', () => {
     })
   })
 
-  test('shows no control characters of rows that were written by hand', async () => {
+  test('prints no control characters of rows that were written by hand', async () => {
     const { run, put } = makeCommandLine()
     await put('a\u001b[2J@example.com', { name: 'x\ny\u202e\u009b\u2028' })
     const { stdout } = await run(['customer', 'list'])
@@ -38,7 +38,7 @@ describe('customer list', () => {
     assert.equal(stdout.split('\n').length, 3)
   })
 
-  test('streams 100,000 customers page by page, with at most a page in hand', async () => {
+  test('streams 100,000 customers page by page, with at most one page in memory', async () => {
     const customer = (n: number) => ({
       id: String(n),
       email: `${String(n).padStart(6, '0')}@example.com`,
@@ -78,7 +78,7 @@ describe('customer list', () => {
     assert.ok(Math.max(...read) <= 1000)
   })
 
-  test('stops without a word when its reader went away', async () => {
+  test('stops without a message when its reader has closed the pipe', async () => {
     const { operations, put, open } = makeCommandLine()
     for (let i = 0; i < 1200; i++) await put(`${i}@example.com`)
     const stdout = failingWith('EPIPE')
@@ -98,7 +98,7 @@ describe('customer list', () => {
 })
 
 describe('customer show', () => {
-  test('tells the customer and the active tokens, and counts the others', async () => {
+  test('prints the customer and the active tokens, and counts the others', async () => {
     const { run, put, putToken } = makeCommandLine()
     const id = await put('ana@example.com', { name: 'Ana' })
     putToken(id, { expiresAtMs: NOW_MS + 1 })
@@ -123,7 +123,7 @@ describe('customer show', () => {
     )
   })
 
-  test('tells since when a customer is disabled, and no hash or digest', async () => {
+  test('prints since when a customer is disabled, and no hash or digest', async () => {
     const { run, put, putToken } = makeCommandLine()
     putToken(await put('ana@example.com', { disabledAtMs: NOW_MS }))
     const { stdout } = await run(['customer', 'show', 'ana@example.com'])

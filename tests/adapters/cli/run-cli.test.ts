@@ -6,7 +6,7 @@ import { makeCommandLine } from './command-line.ts'
 
 describe('latchkey', () => {
   for (const argv of [[], ['serve']])
-    test(`runs the service with the words ${JSON.stringify(argv)}`, async () => {
+    test(`runs the service with the arguments ${JSON.stringify(argv)}`, async () => {
       let served = 0
       const { run } = makeCommandLine({ serve: async () => void served++ })
       assert.deepEqual(await run(argv), { code: 0, stdout: '', stderr: '' })
@@ -18,7 +18,7 @@ describe('latchkey', () => {
   })
 
   for (const argv of [['--help'], ['help'], ['customer', '--help'], ['customer', 'add', '--help']])
-    test(`helps with ${argv.join(' ')}, 80 columns wide and without opening anything`, async () => {
+    test(`prints help with ${argv.join(' ')}, 80 columns wide and without opening a store`, async () => {
       const { code, stdout, stderr } = await makeCommandLine().run(argv)
       assert.deepEqual([code, stderr], [0, ''])
       assert.match(stdout, /^Usage: latchkey/)
@@ -85,7 +85,7 @@ describe('latchkey', () => {
     })
   })
 
-  test('prints the document alone to standard output, and what could not be said in it beside', async () => {
+  test('prints the document alone to standard output, and its problems to standard error', async () => {
     const problems = ['GET /api/a, answer: JSON Schema has no "\u001b[2J".']
     const { run } = makeCommandLine({ openApi: async () => ({ document: { openapi: '3.1.1' }, problems }) })
     assert.deepEqual(await run(['openapi']), {
@@ -96,7 +96,7 @@ describe('latchkey', () => {
   })
 
   for (const group of ['customer', 'service-token'])
-    test(`shows the help of ${group} when its command is missing`, async () => {
+    test(`prints the help of ${group} when its subcommand is missing`, async () => {
       const { code, stderr } = await makeCommandLine().run([group])
       assert.equal(code, 2)
       assert.match(stderr, new RegExp(`^Usage: latchkey ${group}`))
@@ -106,16 +106,16 @@ describe('latchkey', () => {
 describe('migrate', () => {
   const names = ['0001_customers', '0002_login_tokens']
 
-  test('tells what it applied', async () => {
+  test('prints the applied migrations', async () => {
     const { run } = makeCommandLine({ migrate: async () => names })
     assert.equal((await run(['migrate'])).stdout, 'Applied 0001_customers.\nApplied 0002_login_tokens.\n')
   })
 
-  test('tells when there was nothing to do', async () => {
+  test('reports that nothing was pending', async () => {
     assert.equal((await makeCommandLine().run(['migrate'])).stdout, 'The schema is current.\n')
   })
 
-  test('--check lists what is pending, applies nothing and exits 1', async () => {
+  test('--check lists pending migrations, applies none and exits 1', async () => {
     const migrate = () => assert.fail('applied')
     const { run } = makeCommandLine({ migrate, pendingMigrations: async () => names })
     assert.deepEqual(await run(['migrate', '--check']), {
@@ -136,7 +136,7 @@ describe('migrate', () => {
 })
 
 describe('service-token new', () => {
-  test('prints a secret alone, so that it can be piped', async () => {
+  test('prints only a secret, so that the output can be piped', async () => {
     const { run, operations } = makeCommandLine()
     assert.deepEqual(await run(['service-token', 'new']), {
       code: 0,
@@ -182,7 +182,7 @@ describe('A failure', () => {
     ['one without a message', new TypeError(), ['TypeError; NODE_DEBUG=latchkey shows where it happened']],
     ['something thrown', 'a string', ['a string; NODE_DEBUG=latchkey shows where it happened']],
   ] as const)
-    test(`is told of ${title} without a stack`, async () => {
+    test(`of the kind "${title}" is reported without a stack`, async () => {
       const { run } = makeCommandLine({ serve: () => Promise.reject(error) })
       assert.deepEqual(await run(['serve']), {
         code: 1,

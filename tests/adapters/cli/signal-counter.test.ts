@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSignalCounter } from '../../../src/adapters/cli/signal-counter.ts'
 
-describe('the signals of a process are counted', () => {
+describe('The signal counter', () => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'])
-    test(`${signal}: repeats within 500 ms count as the first, later ones do not`, async (t) => {
+    test(`counts repeats of ${signal} within 500 ms as repeats, and later ones as second`, async (t) => {
       t.mock.timers.enable({ apis: ['setTimeout'] })
       const count = createSignalCounter()
       assert.equal(count(signal), 'first')
@@ -18,14 +18,14 @@ describe('the signals of a process are counted', () => {
       assert.equal(count(signal), 'second')
     })
 
-  test('another signal is a second one, however soon it comes', () => {
+  test('counts another signal as second, however early it arrives', () => {
     const count = createSignalCounter()
     assert.equal(count('SIGTERM'), 'first')
     assert.equal(count('SIGINT'), 'second')
     assert.equal(count('SIGTERM'), 'repeat')
   })
 
-  test('a repeat that came while the event loop was blocked is a repeat', async () => {
+  test('counts a repeat that arrived while the event loop was blocked as a repeat', async () => {
     const count = createSignalCounter()
     const seen: string[] = []
     const listen = (signal: string) => seen.push(count(signal))

@@ -20,7 +20,7 @@ async function listening(t: TestContext, server: Server): Promise<number> {
   await new Promise((resolve) => server.once('listening', resolve))
   return (server.address() as AddressInfo).port
 }
-const responding = (t: TestContext, answer: RequestListener) => listening(t, createServer(answer))
+const responding = (t: TestContext, listener: RequestListener) => listening(t, createServer(listener))
 
 describe('smoke', () => {
   let one: RunningApp
@@ -35,7 +35,7 @@ describe('smoke', () => {
     await one.close()
   })
 
-  test('logs in, asks, logs out, and finds every instance refusing', async () => {
+  test('logs in, calls me, logs out, and finds that every instance refuses the token', async () => {
     const { code, stdout, stderr } = await smoke([one.url, `${other.url}/`])
     assert.deepEqual([code, stderr], [0, ''])
     const lines = stdout.trim().split('\n')
@@ -44,7 +44,7 @@ describe('smoke', () => {
       [
         `ok  reached  ${one.url}/`,
         `ok  reached  ${other.url}/`,
-        'ok  login  an earlier login token of this customer is revoked by it',
+        'ok  login  this revokes an earlier login token of the customer',
         'ok  me  200 on 100 new connections',
         'ok  logout',
         'ok  revoked  401 on 100 of 100 new connections, from the logout on',
@@ -54,7 +54,7 @@ describe('smoke', () => {
       assert.equal(app.logLines.filter((line) => /"status":401/.test(line)).length, 51)
   })
 
-  test('reaches every instance behind a balancer', {
+  test('reaches every instance behind a load balancer', {
     skip: hasHaProxy() ? false : 'haproxy is not on this machine',
   }, async (t) => {
     const balancer = await openHaProxy([one.port, other.port])
@@ -66,7 +66,7 @@ describe('smoke', () => {
     for (const [i, app] of [one, other].entries()) assert.ok(app.logLines.length > (before[i] ?? 0))
   })
 
-  test('tells a wrong password in one line, and nothing of it', async () => {
+  test('reports a wrong password in one line, without showing it', async () => {
     const { code, stdout, stderr } = await smoke([one.url], 'a wrong horse')
     assert.equal(code, 1)
     assert.match(stdout, /^ok {2}reached .*\n$/)
@@ -74,19 +74,19 @@ describe('smoke', () => {
     assert.doesNotMatch(stdout + stderr, /horse/)
   })
 
-  test('finds an instance that goes on accepting, and how long it does', async (t) => {
+  test('reports an instance that still accepts the token, and for how long', async (t) => {
     let isOut = false
     let late = 3
     const port = await responding(t, (request, response) => {
       const failure = (reason: string) => ({ success: false, reason, error: 'No.' })
-      const answer = (status: number, body: object) => {
+      const respond = (status: number, body: object) => {
         response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
       }
-      if (request.url === '/api/login') return answer(200, { success: true, token: 't' })
-      if (request.headers.authorization === undefined) return answer(401, failure('missing_token'))
+      if (request.url === '/api/login') return respond(200, { success: true, token: 't' })
+      if (request.headers.authorization === undefined) return respond(401, failure('missing_token'))
       if (request.url === '/api/logout') isOut = true
-      if (!isOut || request.url === '/api/logout' || late-- > 0) return answer(200, { success: true })
-      return answer(401, failure('invalid_token'))
+      if (!isOut || request.url === '/api/logout' || late-- > 0) return respond(200, { success: true })
+      return respond(401, failure('invalid_token'))
     })
     const { code, stdout, stderr } = await smoke([`http://127.0.0.1:${port}`])
     assert.equal(code, 1)
@@ -97,7 +97,7 @@ describe('smoke', () => {
     )
   })
 
-  test('logs out again where something is wrong after the login', async (t) => {
+  test('logs out when a check after the login fails', async (t) => {
     const asked: (string | undefined)[] = []
     const port = await responding(t, (request, response) => {
       asked.push(request.url)
@@ -116,20 +116,20 @@ describe('smoke', () => {
     assert.equal(asked.at(-1), '/api/logout')
   })
 
-  test('tells in one line who answers, where that is no Latchkey', async (t) => {
+  test('reports in one line a server that is not Latchkey', async (t) => {
     const port = await responding(t, (_request, response) =>
       response.setHeader('Content-Type', 'text/html').end('<p>'),
     )
     assert.deepEqual(await smoke([`http://127.0.0.1:${port}/base`]), {
       code: 1,
       stdout: '',
-      stderr: `latchkey: reached: http://127.0.0.1:${port}/base is no Latchkey: it answered POST /api/me with 200 and text/html, not with its JSON.\n`,
+      stderr: `latchkey: reached: http://127.0.0.1:${port}/base is no Latchkey: it responded to POST /api/me with 200 and text/html, not with its JSON.\n`,
     })
   })
 
-  test('tells in one line that nobody listens, and that TLS is not spoken', async () => {
+  test('reports in one line that nothing listens, and that the server does not speak TLS', async () => {
     for (const [url, line] of [
-      ['http://127.0.0.1:1', 'http://127.0.0.1:1 refuses the connection: nobody listens there.'],
+      ['http://127.0.0.1:1', 'http://127.0.0.1:1 refuses the connection: nothing listens there.'],
       [
         one.url.replace('http', 'https'),
         `${one.url.replace('http', 'https')} does not speak TLS: is it http:// instead?`,
@@ -138,7 +138,7 @@ describe('smoke', () => {
       assert.deepEqual(await smoke([url]), { code: 1, stdout: '', stderr: `latchkey: reached: ${line}\n` })
   })
 
-  test('tells in one line of a certificate that nobody vouches for', {
+  test('reports in one line a certificate that is not trusted', {
     skip: withoutOpenssl,
   }, async (t) => {
     const folder = await temporaryFolder()

@@ -13,27 +13,27 @@ const dataDir = '/srv/latchkey/data'
 const command = 'npx latchkey'
 const demo = { email: 'demo@example.com', password: 'aZ3kQ9mB7xT2pL5w' }
 
-describe('The welcome', () => {
-  test('tells address, data folder and demo customer at the first start', () => {
+describe('The welcome text', () => {
+  test('shows address, data folder and demo customer at the first start', () => {
     const welcome = firstWelcome({ url, dataDir, demo, command })
     for (const part of [url, dataDir, demo.email, demo.password, 'customer add'])
       assert.ok(welcome.includes(part), part)
   })
 
-  test('tells address, data folder and how to add a customer at later starts', () => {
+  test('shows address, data folder and how to add a customer at later starts', () => {
     const welcome = laterWelcome({ url, dataDir, command })
     for (const part of [url, dataDir, 'latchkey customer add <email>', 'README.md', 'and its database'])
       assert.ok(welcome.includes(part), part)
   })
 
-  test('tells nothing of a data folder where the database is elsewhere', () => {
+  test('shows no data folder when the database is not the embedded one', () => {
     assert.doesNotMatch(laterWelcome({ url, dataDir: null, command }), /data|null/)
   })
 
-  test('tells the commands of the program that runs, in a column', () => {
+  test('lists the commands of the running program in a column', () => {
     const own = laterWelcome({ url, dataDir: null, command: 'node --import tsx my-service.ts' })
     assert.match(own, /^ {2}node --import tsx my-service\.ts customer add <email> {3}adds a customer$/m)
-    assert.match(own, /^ {2}node --import tsx my-service\.ts --help {17}tells the other commands/m)
+    assert.match(own, /^ {2}node --import tsx my-service\.ts --help {17}lists the other commands/m)
     assert.doesNotMatch(own, /npx/)
   })
 
@@ -47,8 +47,8 @@ describe('The welcome', () => {
   })
 })
 
-describe('The tour of the welcome', () => {
-  test('logs in, asks who it is and logs out when it is pasted into a POSIX shell', async (t) => {
+describe('The tour of the welcome text', () => {
+  test('logs in, calls me and logs out when it is pasted into a POSIX shell', async (t) => {
     if (spawnSync('curl', ['--version']).error) return t.skip('curl is not installed')
     const server = createServer(async (request, response) => {
       const body = await text(request)
@@ -73,7 +73,7 @@ describe('The tour of the welcome', () => {
     ])
   })
 
-  test('is in the welcome as it is, indented', () => {
+  test('is the text printed in the welcome, indented', () => {
     const welcome = firstWelcome({ url, dataDir, demo, command })
     assert.ok(welcome.replaceAll(/^ {4}/gm, '').includes(firstSteps(url, demo)))
   })

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { surveyConfiguration } from '../../../src/adapters/config/survey.ts'
 import { problemsOf, read, toRefusal } from './reading.ts'
 
-/** Each leaves a part of the password, `canary`, outside of the password that a URL parser finds. */
+/** In each URL a part of the password, `canary`, is outside of the password that a URL parser finds. */
 const CUT_SHORT = [
   'postgres://app:2024#canary@db/x',
   'postgres://app:12/34canary@db/x',
@@ -26,9 +26,9 @@ const CUT_SHORT = [
   'postgres://app%3acanary%40db/x',
 ]
 
-describe('The URL of a database', () => {
+describe('A database URL', () => {
   for (const url of CUT_SHORT)
-    test(`is rejected, and shown nowhere, when it is ${url}`, () => {
+    test(`is rejected, and not shown, when it is ${url}`, () => {
       const refusal = toRefusal({ DATABASE_URL: url })
       assert.deepEqual(
         refusal.problems.map(({ name }) => name),
@@ -79,7 +79,7 @@ describe('The URL of a database', () => {
     })
 })
 
-test('PUBLIC_URL is rejected, and not shown, with anything that may be a password', () => {
+test('PUBLIC_URL is rejected, and not shown, when it may contain a password', () => {
   for (const url of ['https://app:canary@a', 'https://app:12/canary@a', 'https://a/x@canary']) {
     const survey = surveyConfiguration({ env: { PUBLIC_URL: url }, dotEnv: null })
     assert.deepEqual(

@@ -11,7 +11,7 @@ test('.env.example has every setting with its meaning and default, in the order 
   assert.deepEqual(blocks, SETTINGS.map(blockOf))
 })
 
-test('.env.example sets nothing until a line is uncommented', () => {
+test('.env.example sets nothing unless a line is uncommented', () => {
   assert.deepEqual(parseDotEnv(example), { variables: new Map(), problems: [] })
 })
 

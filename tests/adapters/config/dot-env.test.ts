@@ -6,8 +6,8 @@ import { read, toRefusal } from './reading.ts'
 const URL_OF_DATABASE = 'postgres://app:hunter2@db.example/app'
 
 const READ: readonly (readonly [title: string, text: string])[] = [
-  ['the lines of Windows', 'HOST=::1\r\nPORT=4001\r\n'],
-  ['the lines of an old Mac', 'HOST=::1\rPORT=4001\r'],
+  ['Windows line ends', 'HOST=::1\r\nPORT=4001\r\n'],
+  ['old Mac line ends', 'HOST=::1\rPORT=4001\r'],
   ['a byte-order mark', '\ufeffHOST=::1\nPORT=4001'],
   ['no line break at the end', 'HOST=::1\nPORT=4001'],
   ['blank lines and indented comments', '\n# a\n \t\n\t# it\'s "b=\nHOST=::1\n\n  #PORT=1\nPORT=4001\n'],
@@ -16,7 +16,7 @@ const READ: readonly (readonly [title: string, text: string])[] = [
   ['export', 'export HOST=::1\n  export\tPORT=4001'],
   ['single, double and back quotes', 'HOST=\'::1\'\nPORT=`4001`\nTOKEN_TTL="30d"'],
   ['comments after values', 'HOST=::1 # "quoted\nPORT="4001"# it\'s\n'],
-  ['a name twice, of which the last one wins', 'HOST=a\nPORT=1\nPORT=4001\nHOST=::1'],
+  ['a name twice, of which the last one applies', 'HOST=a\nPORT=1\nPORT=4001\nHOST=::1'],
   ['variables of other programs', "log.level=x=y\nMY-NAME=it's\n__proto__=x\nEMPTY=\nHOST=::1\nPORT=4001"],
 ]
 
@@ -51,7 +51,7 @@ const REJECTED: readonly (readonly [title: string, line: string])[] = [
 
 describe('A .env file', () => {
   for (const [title, text] of READ)
-    test(`may have ${title}`, () => {
+    test(`may contain ${title}`, () => {
       const { host, port } = read({}, { dotEnv: text }).configuration
       assert.deepEqual({ host, port }, { host: '::1', port: 4001 })
     })
@@ -72,12 +72,12 @@ describe('A .env file', () => {
     )
   })
 
-  test('is read to the character between quotes', () => {
+  test('is read literally between quotes', () => {
     const DATA_DIR = ' a#b \\n "c" $HOME '
     assert.equal(read({}, { dotEnv: `DATA_DIR='${DATA_DIR}' # x` }).configuration.dataDir, DATA_DIR)
   })
 
-  test('leaves a value empty before a comment', () => {
+  test('has an empty value before a comment', () => {
     assert.match(toRefusal({}, { dotEnv: 'PORT= # comment' }).message, /^PORT: Is empty/)
   })
 })

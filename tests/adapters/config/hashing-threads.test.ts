@@ -26,15 +26,15 @@ describe('The thread pool', () => {
     assert.equal(read({ UV_THREADPOOL_SIZE: '12' }).configuration.threadPoolSize, 12)
   })
 
-  test('is not that of the .env file, which libuv does not read', () => {
+  test('ignores the .env file, which libuv does not read', () => {
     assert.equal(read({}, { dotEnv: 'UV_THREADPOOL_SIZE=12' }).configuration.threadPoolSize, 4)
   })
 })
 
-describe('The threads that hash at once', () => {
+describe('The number of hashing threads', () => {
   const standard = { hashingConcurrency: null, workers: 1, threadPoolSize: 4 }
 
-  test('are as many as there are processors, all workers together', () => {
+  test('is that of the processors, for all workers together', () => {
     assert.equal(hashingThreads(standard, 1), 1)
     assert.equal(hashingThreads(standard, 2), 2)
     assert.equal(hashingThreads({ ...standard, workers: 2 }, 4), 2)
@@ -42,19 +42,19 @@ describe('The threads that hash at once', () => {
     assert.equal(hashingThreads({ ...standard, workers: 8 }, 4), 1)
   })
 
-  test('are as many as the operator says, in each worker', () => {
+  test('is set by the operator for each worker', () => {
     assert.equal(hashingThreads({ ...standard, hashingConcurrency: 3 }, 1), 3)
     assert.equal(hashingThreads({ ...standard, hashingConcurrency: 2, workers: 4 }, 1), 2)
   })
 
-  test('leave one thread of the pool to files and names, where it has two', () => {
+  test('leaves one thread of a larger pool for files and DNS', () => {
     assert.equal(hashingThreads(standard, 16), 3)
     assert.equal(hashingThreads({ ...standard, hashingConcurrency: 8 }, 16), 3)
     assert.equal(hashingThreads({ ...standard, hashingConcurrency: 8, threadPoolSize: 9 }, 1), 8)
     assert.equal(hashingThreads({ ...standard, threadPoolSize: 1 }, 16), 1)
   })
 
-  test('are told to the operator when they are fewer than was asked for', () => {
+  test('is reported to the operator when it is less than requested', () => {
     const { warnings } = read({ HASHING_CONCURRENCY: '8' })
     assert.equal(warnings.length, 1)
     assert.match(warnings[0] ?? '', /^HASHING_CONCURRENCY .* 3 at once\. Set UV_THREADPOOL_SIZE=9 in /)
@@ -64,7 +64,7 @@ describe('The threads that hash at once', () => {
     assert.deepEqual(read({}).warnings, [])
   })
 
-  test('have a pool in workers that is large enough, and no smaller than the operator says', () => {
+  test('is always available in workers, whose pools are never smaller than the operator’s setting', () => {
     assert.deepEqual(workerThreadPool({ ...standard, workers: 2 }, 16), { UV_THREADPOOL_SIZE: '9' })
     assert.deepEqual(workerThreadPool({ ...standard, hashingConcurrency: 8, workers: 2 }, 2), {
       UV_THREADPOOL_SIZE: '9',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { maskedUrl } from '../../../src/adapters/config/masked-url.ts'
 
-test('A masked address shows where it leads, and no secret of it', () => {
+test('A masked URL shows its server, and no secret', () => {
   for (const [url, shown] of [
     [
       'postgres://ana:canary%2F@db:5432/lk?sslmode=verify-full',

@@ -8,7 +8,7 @@ import { problemsOf, read } from './reading.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const DOCUMENTED = ['*.md', '.env.example', 'docs', 'deploy', 'examples', 'docs-page', 'ops-page', 'src']
-/** What could be configured as it stands: behind the name of a token, or as the credential of a request. */
+/** Finds texts that could be configured as they stand: after a token's name, or as a request's credential. */
 const SECRETS = /(?:\b[a-z0-9-]+=|\bBearer\s+|<token>)([A-Za-z0-9._~+/-]{32,}=*)/g
 
 const documented = execFileSync('git', ['ls-files', '-z', ...DOCUMENTED], { cwd: ROOT, encoding: 'utf8' })
@@ -24,7 +24,7 @@ const documented = execFileSync('git', ['ls-files', '-z', ...DOCUMENTED], { cwd:
   )
 
 describe('The secret of a service token', () => {
-  test('is rejected when it is one that this repository shows', () => {
+  test('is rejected when this repository shows it', () => {
     assert.ok(documented.some(({ path }) => path === '.env.example'))
     for (const { path, secret } of documented)
       assert.equal(problemsOf({ SERVICE_TOKENS: `a=${secret}` })[0]?.name, 'SERVICE_TOKENS', path)
@@ -62,7 +62,7 @@ describe('The secret of a service token', () => {
     assert.equal(problem?.problem, 'The secret of "c" is that of "a" too. Give each name its own.')
   })
 
-  test('is accepted as the command makes it, and with no fewer than eight different characters', () => {
+  test('is accepted as the command creates it, and needs at least eight different characters', () => {
     for (let times = 0; times < 1000; times++) read({ SERVICE_TOKENS: `a=${newServiceSecret()}` })
     read({ SERVICE_TOKENS: `a=${'abcdefgh'.repeat(4)}` })
   })

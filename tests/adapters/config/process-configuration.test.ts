@@ -24,7 +24,7 @@ describe('The configuration of the process', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('comes from its environment and the .env file of the working directory', () => {
+  test('is read from its environment and the .env file of the working directory', () => {
     writeFileSync('.env', 'PORT=4001\nHOST=localhost\n')
     process.env.HOST = '::1'
     const { configuration } = readProcessConfiguration()

@@ -20,14 +20,14 @@ function holding(text: string | Uint8Array): (path: string) => Uint8Array {
 }
 
 describe('The configuration', () => {
-  test('accepts the example of every setting, but for the placeholder of a secret', () => {
+  test('accepts the example of every setting, except the placeholder of a secret', () => {
     const examples = Object.fromEntries(SETTINGS.map(({ name, example }) => [name, example]))
-    // A secret that documentation shows is rejected.
+    // A secret that the documentation shows is rejected.
     const SERVICE_TOKENS = `monitor=${newServiceSecret()}`
     assert.deepEqual(read({ ...examples, SERVICE_TOKENS }).warnings, [])
   })
 
-  test('tells all problems at once, each on a line with its name and an example that is accepted', () => {
+  test('reports all problems at once, each on a line with its name and an accepted example', () => {
     const bad = Object.fromEntries(SETTINGS.map(({ name }) => [name, '\0']))
     const { problems, message } = toRefusal(bad)
     assert.deepEqual(problems.map(({ name }) => name).sort(), SETTINGS.map(({ name }) => name).sort())
@@ -39,36 +39,36 @@ describe('The configuration', () => {
     }
   })
 
-  test('tells every pair of SERVICE_TOKENS that is wrong', () => {
+  test('reports every invalid pair of SERVICE_TOKENS', () => {
     assert.deepEqual(
       problemsOf({ SERVICE_TOKENS: `a=short,nothing,ok=${S32}` }).map(({ problem }) => problem),
       ['The secret of "a" must have at least 32 characters.', 'Pair 2 must be name=secret.'],
     )
   })
 
-  test('is for production when NODE_ENV says so', () => {
+  test('is for production if NODE_ENV says so', () => {
     assert.equal(read({ NODE_ENV: 'production' }).configuration.production, true)
     assert.equal(read({}, { dotEnv: 'NODE_ENV=production' }).configuration.production, true)
     assert.equal(read({ NODE_ENV: 'development' }).configuration.production, false)
   })
 
-  test('warns of a bcrypt cost below 10, and of nothing else', () => {
+  test('has a warning for a bcrypt cost below 10, and no other warning', () => {
     assert.match(read({ BCRYPT_COST: '9' }).warnings.join(), /^BCRYPT_COST is below 10/)
     assert.deepEqual(read({ BCRYPT_COST: '10' }).warnings, [])
   })
 
-  test('warns of an operator’s page that nobody can open', () => {
+  test('has a warning for OPS without a service token', () => {
     assert.match(read({ OPS: 'on' }).warnings.join(), /^OPS is on and SERVICE_TOKENS is unset/)
     assert.deepEqual(read({ OPS: 'on', SERVICE_TOKENS: `desk=${S32}` }).warnings, [])
   })
 
-  test('refuses a longer wait for the head than for the whole request, which node would not take', () => {
+  test('refuses a HEADERS_TIMEOUT above REQUEST_TIMEOUT, which node would reject', () => {
     const [problem] = problemsOf({ HEADERS_TIMEOUT: '20s' })
     assert.equal(problem?.name, 'HEADERS_TIMEOUT')
     assert.doesNotThrow(() => read({ HEADERS_TIMEOUT: '20s', REQUEST_TIMEOUT: '20s' }))
   })
 
-  test('keeps time-outs within what a timer can wait', () => {
+  test('caps timeouts at the maximum of a timer', () => {
     const { configuration } = read({ KEEP_ALIVE_TIMEOUT: '3650d', DRAIN_DEADLINE: '3650d' })
     assert.equal(configuration.keepAliveTimeoutMs, 2 ** 31 - 1)
     assert.equal(configuration.drainDeadlineMs, 2 ** 31 - 1)
@@ -76,26 +76,26 @@ describe('The configuration', () => {
 })
 
 describe('The .env file', () => {
-  test('sets what the environment does not', () => {
+  test('applies where the environment sets nothing', () => {
     const { configuration } = read({ PORT: '4000' }, { dotEnv: 'PORT=5000\nHOST="::1" # here\n' })
     assert.equal(configuration.port, 4000)
     assert.equal(configuration.host, '::1')
   })
 
-  test('may have a byte-order mark and line ends of Windows', () => {
+  test('may have a byte-order mark and Windows line ends', () => {
     const { configuration } = read({}, { dotEnv: '\ufeffPORT=5000\r\nLOG_LEVEL=warn\r\n' })
     assert.equal(configuration.port, 5000)
     assert.equal(configuration.logLevel, 'warn')
   })
 
-  test('is refused by name like the environment', () => {
+  test('is refused by name, like the environment', () => {
     assert.deepEqual(
       problemsOf({}, { dotEnv: 'PORT=\nTOKEN_TTL=soon' }).map(({ name }) => name),
       ['PORT', 'TOKEN_TTL'],
     )
   })
 
-  test('does not set what the environment set to nothing', () => {
+  test('does not apply when the environment sets an empty text', () => {
     assert.equal(problemsOf({ PORT: '' }, { dotEnv: 'PORT=5000' })[0]?.name, 'PORT')
   })
 })
@@ -107,7 +107,7 @@ describe('A secret in a file', () => {
     assert.equal(configuration.databaseUrl, 'postgres://db.example/app')
   })
 
-  test('is one pair a line for SERVICE_TOKENS', () => {
+  test('has one pair a line for SERVICE_TOKENS', () => {
     const readFile = holding(`a=${S32}\r\n\nb=${S32}x\n`)
     assert.deepEqual(read({ SERVICE_TOKENS_FILE: 'f' }, { readFile }).configuration.serviceTokens, [
       { name: 'a', secret: S32 },
@@ -115,7 +115,7 @@ describe('A secret in a file', () => {
     ])
   })
 
-  test('is read by the very path', () => {
+  test('is read from the exact path', () => {
     const paths: string[] = []
     read(
       { DATABASE_URL_FILE: '/a', DATABASE_DIRECT_URL_FILE: '/b' },
@@ -130,7 +130,7 @@ describe('A secret in a file', () => {
   })
 
   for (const { name } of SETTINGS.filter(({ secret }) => secret))
-    test(`is refused beside ${name} itself`, () => {
+    test(`is refused together with ${name} itself`, () => {
       const [problem] = problemsOf({ [name]: 'x', [`${name}_FILE`]: 'y' }, { readFile: holding('z') })
       assert.match(problem?.problem ?? '', new RegExp(`together with ${name}_FILE`))
     })
@@ -144,7 +144,7 @@ describe('A secret in a file', () => {
     ['is not text', holding(new Uint8Array([0xff, 0xfe])), /not UTF-8/],
     ['holds something else', holding('hunter2'), /postgres:/],
   ] as const)
-    test(`is refused when the file ${title}, without the path or the content`, () => {
+    test(`is refused when the file ${title}, without showing path or content`, () => {
       const refusal = toRefusal({ DATABASE_URL_FILE: '/run/secrets/hunter2' }, { readFile })
       assert.deepEqual(
         refusal.problems.map(({ name }) => name),
@@ -154,12 +154,12 @@ describe('A secret in a file', () => {
       assert.doesNotMatch(inspect(refusal), /hunter2/)
     })
 
-  test('is looked for at its real path when nothing else reads files', () => {
+  test('is read from disk by default', () => {
     assert.match(problemsOf({ DATABASE_URL_FILE: '/does/not/exist' })[0]?.problem ?? '', /does not exist/)
     assert.match(problemsOf({ DATABASE_URL_FILE: '/' })[0]?.problem ?? '', /a folder/)
   })
 
-  test('is offered for secrets only', () => {
+  test('is supported for secrets only', () => {
     assert.equal(read({ PORT_FILE: '/does/not/exist' }).configuration.port, 3000)
   })
 })
@@ -180,7 +180,7 @@ describe('A refusal', () => {
       assert.doesNotMatch(inspect(toRefusal({ [name]: value }), { depth: null }), /hunter2/)
     })
 
-  test('is the only error, whatever the sources hold', () => {
+  test('is the only error, whatever the sources contain', () => {
     const names = SETTINGS.flatMap(({ name }) => [name, `${name}_FILE`])
     const value = fc.oneof(
       fc.string({ unit: 'binary' }),

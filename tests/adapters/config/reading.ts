@@ -14,7 +14,7 @@ export function read(env: Env, more: More = {}): ReturnType<typeof readConfigura
   return readConfiguration({ env, dotEnv: null, ...more })
 }
 
-/** The refusal that these variables meet. */
+/** Returns the error that these variables cause. */
 export function toRefusal(env: Env, more: More = {}): ConfigurationRefused {
   try {
     read(env, more)
@@ -25,7 +25,7 @@ export function toRefusal(env: Env, more: More = {}): ConfigurationRefused {
   throw new Error('The configuration was accepted.')
 }
 
-/** The problems that these variables have. */
+/** Returns the problems of these variables. */
 export function problemsOf(env: Env, more: More = {}): readonly ConfigurationProblem[] {
   return toRefusal(env, more).problems
 }

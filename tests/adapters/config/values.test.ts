@@ -9,8 +9,6 @@ const DAY_MS = 86_400_000
 
 interface Row {
   readonly name: SettingName
-  /** The number of the reported fault that its values come from. */
-  readonly case?: string
   readonly field: keyof Configuration
   readonly unset: unknown
   readonly good: readonly (readonly [text: string, value: unknown])[]
@@ -90,7 +88,7 @@ const database = (name: SettingName, field: keyof Configuration): Row => ({
 const ROWS: readonly Row[] = [
   {
     name: 'HOST',
-    case: '077',
+    // Public case 077
     field: 'host',
     unset: '127.0.0.1',
     good: ['localhost', '127.0.0.1', '0.0.0.0', '::', '::1', 'api.example.com', 'fe80::1%eth0'].map(
@@ -172,7 +170,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'TOKEN_TTL',
-    case: '050',
+    // Public case 050
     field: 'tokenTtlMs',
     unset: 30 * DAY_MS,
     good: [
@@ -186,7 +184,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'TOKEN_CACHE_TTL',
-    case: '046',
+    // Public case 046
     field: 'tokenCacheTtlMs',
     unset: 60_000,
     good: [
@@ -432,19 +430,19 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-for (const { name, case: number, field, unset, good, bad } of ROWS) {
-  describe(number === undefined ? name : `case ${number}: ${name}`, () => {
-    test('has its default when it is not set', () => {
+for (const { name, field, unset, good, bad } of ROWS) {
+  describe(name, () => {
+    test('has its default when it is unset', () => {
       assert.deepEqual(read({}).configuration[field], unset)
     })
 
     for (const [text, value] of good)
-      test(`may be ${JSON.stringify(text)}`, () => {
+      test(`accepts ${JSON.stringify(text)}`, () => {
         assert.deepEqual(read({ [name]: text }).configuration[field], value)
       })
 
     for (const text of ['', ...bad])
-      test(`is refused by name when it is ${JSON.stringify(text.slice(0, 60))}`, () => {
+      test(`refuses ${JSON.stringify(text.slice(0, 60))}`, () => {
         const problems = problemsOf({ [name]: text })
         assert.ok(problems.length > 0)
         assert.deepEqual([...new Set(problems.map((problem) => problem.name))], [name])
@@ -456,20 +454,20 @@ describe('DATABASE_DIRECT_URL', () => {
   const DATABASE_URL = 'postgres://pooler.example/app'
   const row = database('DATABASE_DIRECT_URL', 'databaseDirectUrl')
 
-  test('is DATABASE_URL when it is not set', () => {
+  test('is DATABASE_URL when it is unset', () => {
     assert.equal(read({ DATABASE_URL }).configuration.databaseDirectUrl, DATABASE_URL)
     assert.equal(read({}).configuration.databaseDirectUrl, null)
   })
 
   for (const [text, value] of row.good)
-    test(`may be ${text}`, () => {
+    test(`accepts ${text}`, () => {
       const { configuration } = read({ DATABASE_URL, DATABASE_DIRECT_URL: text })
       assert.equal(configuration.databaseDirectUrl, value)
       assert.equal(configuration.databaseUrl, DATABASE_URL)
     })
 
   for (const text of ['', ...row.bad])
-    test(`is refused by name when it is ${JSON.stringify(text)}`, () => {
+    test(`refuses ${JSON.stringify(text)}`, () => {
       const problems = problemsOf({ DATABASE_URL, DATABASE_DIRECT_URL: text })
       assert.deepEqual([...new Set(problems.map(({ name }) => name))], ['DATABASE_DIRECT_URL'])
     })
@@ -479,8 +477,8 @@ describe('DATABASE_DIRECT_URL', () => {
   })
 })
 
-describe('The tables of this test', () => {
-  test('cover every setting', () => {
+describe('The table of this test', () => {
+  test('covers every setting', () => {
     const covered = new Set([...ROWS.map(({ name }) => name), 'DATABASE_DIRECT_URL'])
     assert.deepEqual(
       SETTINGS.map(({ name }) => name).filter((name) => !covered.has(name)),

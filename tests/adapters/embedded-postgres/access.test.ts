@@ -17,7 +17,7 @@ import {
 const isRoot = process.getuid?.() === 0
 const longName = `${'long-'.repeat(20)}end`
 
-test('L6: only the socket in the closed folder leads to the server, and only with the password', async (t) => {
+test('the server is reachable only by the socket in the closed folder, and only with the password', async (t) => {
   const home = await preparedFolder(t)
   const service = openHere(t, { home, role: 'service' })
   const { url, dataDir } = await service.opened()
@@ -33,20 +33,18 @@ test('L6: only the socket in the closed folder leads to the server, and only wit
   const socket = join(dataDir, 'postgres', '.s.PGSQL.5432')
   if (isRoot) {
     const stranger = `require('net').connect(${JSON.stringify(socket)}).on('error', e => console.log(e.code))`
-    const answer = execFileSync(process.execPath, ['-e', stranger], {
+    const output = execFileSync(process.execPath, ['-e', stranger], {
       uid: 65534,
       gid: 65534,
       encoding: 'utf8',
     })
-    assert.equal(answer, 'EACCES\n')
+    assert.equal(output, 'EACCES\n')
   }
   await service.close()
-  t.diagnostic(
-    'L6: 0 TCP listeners, 1 of 1 wrong passwords and 1 of 1 strangers refused, modes 700 700 600 600',
-  )
+  t.diagnostic('0 TCP listeners, 1 of 1 wrong passwords and 1 of 1 strangers refused, modes 700 700 600 600')
 })
 
-test('L6: where the path is too long for a socket, only 127.0.0.1 leads to the server', async (t) => {
+test('the server listens only on 127.0.0.1 when the path is too long for a socket', async (t) => {
   const home = await preparedFolder(t)
   const cluster = join(home, longName, 'postgres')
   renameSync(join(home, 'data'), join(home, longName))
@@ -62,10 +60,11 @@ test('L6: where the path is too long for a socket, only 127.0.0.1 leads to the s
   await service.fact((fact) => fact.event === 'embedded_postgres.restarted')
   assert.deepEqual(await query(url, 'select 1 as one'), [{ one: 1 }])
   await service.close()
-  t.diagnostic('L6: 1 listener, on 127.0.0.1; the same port after a restart')
+  t.diagnostic('1 listener, on 127.0.0.1; the same port after a restart')
 })
 
-test('case 100, L8: a port that was taken meanwhile is replaced by another', async (t) => {
+// Public case 100
+test('a port that is in use at a later start is replaced by another', async (t) => {
   const home = await preparedFolder(t)
   const cluster = join(home, longName, 'postgres')
   renameSync(join(home, 'data'), join(home, longName))
@@ -83,7 +82,7 @@ test('case 100, L8: a port that was taken meanwhile is replaced by another', asy
   assert.deepEqual(await query(moved, 'select 1 as one'), [{ one: 1 }])
   await next.close()
   assert.deepEqual(serverProcessesOf(cluster), [])
-  t.diagnostic('L8: port taken: 1 of 1 started on another')
+  t.diagnostic('port taken: 1 of 1 started on another')
 })
 
 test('a data folder of another major version is refused in one line', async (t) => {
@@ -92,12 +91,12 @@ test('a data folder of another major version is refused in one line', async (t) 
   const message = await openHere(t, { home, role: 'service' }).refusal()
   assert.match(
     message,
-    /is of PostgreSQL 17, and this Latchkey brings PostgreSQL 18.*DATA_DIR.*DATABASE_URL\.$/,
+    /was created by PostgreSQL 17, but this Latchkey contains PostgreSQL 18.*DATA_DIR.*DATABASE_URL\.$/,
   )
   assert.doesNotMatch(message, /\n/)
 })
 
-test('a missing or foreign password file is refused in one line and leaves no server behind', async (t) => {
+test('a missing or wrong password file is refused in one line and leaves no server running', async (t) => {
   const home = await preparedFolder(t)
   const cluster = join(home, 'data', 'postgres')
   const file = join(home, 'data', 'password')
@@ -108,7 +107,7 @@ test('a missing or foreign password file is refused in one line and leaves no se
   assert.match(await openHere(t, { home, role: 'service' }).refusal(), /^The password file .* is missing/)
 })
 
-test('a folder that holds other things is not taken', async (t) => {
+test('a folder that contains other files is refused', async (t) => {
   const home = testFolder(t)
   mkdirSync(join(home, 'data', 'photos'), { recursive: true })
   const before = statSync(join(home, 'data'))
@@ -120,7 +119,7 @@ test('a folder that holds other things is not taken', async (t) => {
   assert.equal(statSync(join(home, 'data')).mode, before.mode)
 })
 
-test('a server that listens on the folder but cannot be seen is not joined by a second one', async (t) => {
+test('a server in the folder that is not visible to this process is refused, and no second one is started', async (t) => {
   const home = await preparedFolder(t)
   const cluster = join(home, 'data', 'postgres')
   const server = createServer().listen(join(cluster, '.s.PGSQL.5432'))
@@ -138,7 +137,7 @@ test('a server that listens on the folder but cannot be seen is not joined by a 
   )
 })
 
-/** Addresses that a process listens on over TCP, by its open descriptors. */
+/** Returns the TCP addresses that a process listens on, by its open descriptors. */
 function listeningAddresses(pid: number): string[] {
   const table = ['tcp', 'tcp6'].flatMap((name) =>
     readFileSync(`/proc/${pid}/net/${name}`, 'utf8').split('\n').slice(1),

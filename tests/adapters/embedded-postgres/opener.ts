@@ -1,27 +1,27 @@
-/** Opens the embedded PostgreSQL in a process of its own, tells what came of it, and closes on demand. */
+/** Opens the embedded PostgreSQL in a separate process, prints what happens, and closes it on demand. */
 import { openEmbeddedPostgres } from '../../../src/adapters/embedded-postgres/open-embedded-postgres.ts'
 import { hostWith } from './support.ts'
 
 const [options = '{}', host = '{}'] = process.argv.slice(2)
 
-function tell(fact: Record<string, unknown>): void {
+function report(fact: Record<string, unknown>): void {
   process.stdout.write(`${JSON.stringify(fact)}\n`)
 }
 
 const began = performance.now()
 try {
   const opened = await openEmbeddedPostgres(
-    { ...JSON.parse(options), onEvent: (event, fields) => tell({ event, ...fields }) },
+    { ...JSON.parse(options), onEvent: (event, fields) => report({ event, ...fields }) },
     hostWith(JSON.parse(host)),
   )
   const { url, dataDir, created, notes } = opened
-  tell({ opened: true, url, dataDir, created, notes, tookMs: Math.round(performance.now() - began) })
+  report({ opened: true, url, dataDir, created, notes, tookMs: Math.round(performance.now() - began) })
   process.stdin.once('data', async () => {
     process.stdin.destroy()
     const since = performance.now()
     await opened.close()
-    tell({ closed: true, tookMs: Math.round(performance.now() - since) })
+    report({ closed: true, tookMs: Math.round(performance.now() - since) })
   })
 } catch (error) {
-  tell({ refused: (error as Error).name, message: (error as Error).message })
+  report({ refused: (error as Error).name, message: (error as Error).message })
 }

@@ -16,14 +16,14 @@ import {
 
 const ROUNDS = Number(process.env.EMBEDDED_POSTGRES_ROUNDS ?? 5)
 
-test('a service makes its database at the first start, keeps it, whatever its folder is called', async (t) => {
+test('a service creates its database at the first start and reuses it, whatever its folder is called', async (t) => {
   const home = testFolder(t)
   const dataDir = `it's "my" d\u00e4ta, \u{1f511} $HOME`
   const first = openHere(t, { home, dataDir, role: 'service' })
   const { url, created, tookMs, ...fact } = await first.opened()
   assert.equal(created, true)
   assert.equal(fact.dataDir, join(home, dataDir))
-  await query(url, 'create table kept (n int)')
+  await query(url, 'create table entries (n int)')
   const settings = await query(
     url,
     `select current_database() as database, current_setting('server_encoding') as encoding,
@@ -40,12 +40,12 @@ test('a service makes its database at the first start, keeps it, whatever its fo
   const again = await second.opened()
   assert.equal(again.created, false)
   assert.equal(again.url, url)
-  assert.deepEqual(await query(again.url, 'select count(*)::int as n from kept'), [{ n: 0 }])
+  assert.deepEqual(await query(again.url, 'select count(*)::int as n from entries'), [{ n: 0 }])
   await second.close()
   t.diagnostic(`first start ${tookMs} ms, later start ${again.tookMs} ms, close ${closed.tookMs} ms`)
 })
 
-test('L3: the server of a killed service is adopted by the next one, and there are never two', async (t) => {
+test('the server of a killed service is adopted by the next one, and there are never two', async (t) => {
   const home = await preparedFolder(t)
   const cluster = join(home, 'data', 'postgres')
   let server = 0
@@ -67,37 +67,35 @@ test('L3: the server of a killed service is adopted by the next one, and there a
   await last.close()
   assert.deepEqual(serverProcessesOf(cluster), [])
   assert.equal(adopted, ROUNDS - 1)
-  t.diagnostic(`L3: ${ROUNDS} services killed, ${adopted} of ${ROUNDS - 1} servers adopted, never two`)
+  t.diagnostic(`${ROUNDS} services killed, ${adopted} of ${ROUNDS - 1} servers adopted, never two`)
 })
 
-test('L4: a killed server is back within 3 s at the same URL with all that was committed', async (t) => {
+test('a killed server is restarted within 3 s at the same URL with all committed data', async (t) => {
   const home = await preparedFolder(t)
   const cluster = join(home, 'data', 'postgres')
   const service = openHere(t, { home, role: 'service' })
   const { url } = await service.opened()
-  await query(url, 'create table kept (n int)')
+  await query(url, 'create table entries (n int)')
   const tookMs: number[] = []
   for (let round = 1; round <= ROUNDS; round += 1) {
-    await query(url, `insert into kept values (${round})`)
+    await query(url, `insert into entries values (${round})`)
     // Frozen backends outlive their postmaster and hold its shared memory.
     if (round % 2 === 0) for (const pid of serverProcessesOf(cluster)) process.kill(pid, 'SIGSTOP')
     const [postmaster = 0] = postmastersOf(cluster)
     const since = performance.now()
     process.kill(postmaster, 'SIGKILL')
-    const rows = await eventually(() => query(url, 'select count(*)::int as n from kept'))
+    const rows = await eventually(() => query(url, 'select count(*)::int as n from entries'))
     tookMs.push(Math.round(performance.now() - since))
     assert.deepEqual(rows, [{ n: round }])
     assert.equal(postmastersOf(cluster).length, 1)
   }
   const closed = await service.close()
   assert.deepEqual(serverProcessesOf(cluster), [])
-  t.diagnostic(
-    `L4: ${ROUNDS} of ${ROUNDS} restarts, at most ${Math.max(...tookMs)} ms (${tookMs.join(', ')})`,
-  )
+  t.diagnostic(`${ROUNDS} of ${ROUNDS} restarts, at most ${Math.max(...tookMs)} ms (${tookMs.join(', ')})`)
   t.diagnostic(`close ${closed.tookMs} ms`)
 })
 
-test('L5: a second service on the same folder is refused in one line, the first not disturbed', async (t) => {
+test('a second service on the same folder is refused in one line, and the first is not affected', async (t) => {
   const home = await preparedFolder(t)
   const first = openInProcess(t, { home, role: 'service' })
   const { url, dataDir } = await first.opened()
@@ -109,10 +107,10 @@ test('L5: a second service on the same folder is refused in one line, the first 
   )
   assert.deepEqual(await query(url, 'select 1 as one'), [{ one: 1 }])
   await first.close()
-  t.diagnostic('L5: 1 of 1 refused')
+  t.diagnostic('1 of 1 refused')
 })
 
-test('L5: of services that start at once on an empty folder, one opens it', async (t) => {
+test('of several services that start concurrently on an empty folder, one opens it', async (t) => {
   const home = testFolder(t)
   const services = [1, 2, 3].map(() => openInProcess(t, { home, role: 'service' }))
   const facts = await Promise.all(
@@ -122,25 +120,26 @@ test('L5: of services that start at once on an empty folder, one opens it', asyn
   assert.equal(facts.filter((fact) => fact.message?.startsWith('Another Latchkey service')).length, 2)
   for (const [index, service] of services.entries()) if (facts[index]?.opened) await service.close()
   assert.deepEqual(serverProcessesOf(join(home, 'data', 'postgres')), [])
-  t.diagnostic('L5: 2 of 3 refused, 1 opened')
+  t.diagnostic('2 of 3 refused, 1 opened')
 })
 
-test('a server that is stopping is waited for', async (t) => {
+test('a start waits for a server that is stopping', async (t) => {
   const home = await preparedFolder(t)
   const first = openInProcess(t, { home, role: 'service' })
   const { url } = await first.opened()
-  await query(url, 'create table kept as select generate_series(1, 200000) as n')
+  await query(url, 'create table entries as select generate_series(1, 200000) as n')
   await first.kill()
   const [postmaster = 0] = postmastersOf(join(home, 'data', 'postgres'))
   process.kill(postmaster, 'SIGINT')
   const second = openInProcess(t, { home, role: 'service' })
-  assert.deepEqual(await query((await second.opened()).url, 'select count(*)::int as n from kept'), [
+  assert.deepEqual(await query((await second.opened()).url, 'select count(*)::int as n from entries'), [
     { n: 200000 },
   ])
   await second.close()
 })
 
-test('case 100: a process that bears the process id of a dead server is neither an obstacle nor harmed', async (t) => {
+// Public case 100
+test('a process that has the process id of a dead server neither blocks a start nor is killed', async (t) => {
   const home = await preparedFolder(t)
   const first = openInProcess(t, { home, role: 'service' })
   await first.opened()
@@ -160,7 +159,7 @@ test('case 100: a process that bears the process id of a dead server is neither 
   assert.equal(bystander.signalCode, null)
 })
 
-test('a frozen server is stopped by force, and closing stays within its bound', async (t) => {
+test('a frozen server is stopped by force within the time limit of close', async (t) => {
   const home = await preparedFolder(t)
   const service = openHere(t, { home, role: 'service' })
   await service.opened()
@@ -171,7 +170,7 @@ test('a frozen server is stopped by force, and closing stays within its bound', 
   t.diagnostic(`closed in ${tookMs} ms`)
 })
 
-test('the server is in a session of its own, its log begins anew at each start, one older is kept', async (t) => {
+test('the server has its own process session, and each start begins a new log and keeps one older log', async (t) => {
   const home = await preparedFolder(t)
   for (let start = 1; start <= 2; start += 1) {
     const service = openInProcess(t, { home, role: 'service' })

@@ -11,7 +11,7 @@ import { type Host, thisHost } from '../../../src/adapters/embedded-postgres/hos
 import { openEmbeddedPostgres } from '../../../src/adapters/embedded-postgres/open-embedded-postgres.ts'
 import { stopPostmaster } from '../../../src/adapters/embedded-postgres/postmaster.ts'
 
-/** What the opener process tells, one object a line. */
+/** A fact that the opener process prints, one JSON object a line. */
 export interface Fact {
   readonly opened?: boolean
   readonly url?: string
@@ -26,16 +26,16 @@ export interface Fact {
   readonly ended?: string
 }
 
-/** Somebody who opens the embedded PostgreSQL, and what came of it. */
+/** A process that opens the embedded PostgreSQL, and its facts. */
 export interface Opener {
-  /** The first fact, earlier or to come, that `matches`; fails when the opener ends without it. */
+  /** Resolves with the first fact, past or future, that `matches`; rejects when the opener ends without it. */
   fact(matches: (fact: Fact) => boolean): Promise<Fact>
   opened(): Promise<Fact & { url: string; dataDir: string }>
   refusal(): Promise<string>
   close(): Promise<Fact>
 }
 
-/** An opener in a process of its own; `close` waits until that process has ended by itself. */
+/** An opener in a separate process; `close` waits until that process has ended by itself. */
 export interface ProcessOpener extends Opener {
   kill(): Promise<void>
 }
@@ -49,10 +49,10 @@ export interface OpenerOptions {
 
 const OPENER = fileURLToPath(new URL('opener.ts', import.meta.url))
 
-/** What ends a test's openers, to be done before its folder is cleared. */
+/** Ends the openers of a test before its folder is removed. */
 const enders = new WeakMap<TestContext, (() => Promise<unknown>)[]>()
 
-/** A folder of the test's own that other accounts may enter; servers in it are stopped and it is removed. */
+/** Creates a test folder that other accounts may enter; after the test, its servers are stopped and it is removed. */
 export function testFolder(t: TestContext): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'lk-')))
   chmodSync(folder, 0o755)
@@ -66,7 +66,7 @@ export function testFolder(t: TestContext): string {
 
 let prepared: Promise<string> | undefined
 
-/** A test folder whose `data` holds a cluster already: a copy of one that is made once for the test file. */
+/** Creates a test folder with a cluster in `data`: a copy of one that is created once for each test file. */
 export async function preparedFolder(t: TestContext): Promise<string> {
   prepared ??= prepare()
   const folder = testFolder(t)
@@ -107,7 +107,7 @@ export function openHere(t: TestContext, { host = {}, home, dataDir, role }: Ope
   }
 }
 
-/** Opens it in another process, as another account where that is asked; it is killed after the test. */
+/** Opens it in another process, optionally as another account; that process is killed after the test. */
 export function openInProcess(
   t: TestContext,
   options: OpenerOptions,
@@ -145,7 +145,7 @@ export function openInProcess(
   }
 }
 
-/** This machine with some of its facts replaced. */
+/** Returns this machine with some properties replaced. */
 export function hostWith({ packageFile, ...facts }: Partial<Host> & { packageFile?: string }): Host {
   const host = { ...thisHost(), ...facts }
   return packageFile === undefined ? host : { ...host, resolvePackage: () => packageFile }
@@ -157,15 +157,15 @@ function endAfter(t: TestContext, end: () => Promise<unknown>): void {
 
 function factLog() {
   const facts: Fact[] = []
-  let told = () => {}
+  let notify = () => {}
   async function fact(matches: (fact: Fact) => boolean): Promise<Fact> {
     for (;;) {
       const found = facts.find(matches)
       if (found !== undefined) return found
       if (facts.at(-1)?.ended !== undefined) throw new Error(`it ended: ${JSON.stringify(facts)}`)
       await new Promise<void>((resolve) => {
-        const before = told
-        told = () => {
+        const before = notify
+        notify = () => {
           before()
           resolve()
         }
@@ -175,9 +175,9 @@ function factLog() {
   return {
     add(one: Fact) {
       facts.push(one)
-      const tell = told
-      told = () => {}
-      tell()
+      const waiting = notify
+      notify = () => {}
+      waiting()
     },
     reader: {
       fact,
@@ -192,7 +192,7 @@ function msSince(began: number): number {
   return Math.round(performance.now() - began)
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a new connection. */
 export async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 3_000 })
   client.on('error', () => {})
@@ -204,7 +204,7 @@ export async function query(url: string, text: string): Promise<Record<string, u
   }
 }
 
-/** Process ids of the postmasters that work in a cluster, whatever files say; a child just forked looks like one. */
+/** Returns the process ids of the postmasters of a cluster, including children that were just forked. */
 export function postmastersOf(cluster: string): number[] {
   const pids = serverProcessesOf(cluster)
   return pids.filter((pid) => {
@@ -217,7 +217,7 @@ export function postmastersOf(cluster: string): number[] {
   })
 }
 
-/** Process ids of everything of PostgreSQL that works in a cluster. */
+/** Returns the process ids of all PostgreSQL processes of a cluster. */
 export function serverProcessesOf(cluster: string): number[] {
   const here = statSync(cluster, { throwIfNoEntry: false })
   if (here === undefined) return []
@@ -232,7 +232,7 @@ export function serverProcessesOf(cluster: string): number[] {
     })
 }
 
-/** Tries again until `check` answers without throwing; fails with its last error after `timeoutMs`. */
+/** Retries until `check` does not throw, and returns its result. Throws its last error after `timeoutMs`. */
 export async function eventually<T>(check: () => Promise<T> | T, timeoutMs = 10_000): Promise<T> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

@@ -10,7 +10,7 @@ cacheContract('node-cache', (maxEntries) => {
   return { cache: nodeCache({ maxEntries }), advance: (ms) => mock.timers.tick(ms) }
 })
 
-it('node-cache drops what has expired though nobody asks, some at a time, and then rests', async () => {
+it('node-cache removes expired entries in batches without being accessed, and then stops its timer', async () => {
   mock.timers.enable({ apis: ['Date', 'setTimeout'], now: 1_700_000_000_000 })
   const cache = nodeCache<object>({ maxEntries: 10_000 })
   let removed = 0
@@ -36,7 +36,7 @@ it('node-cache drops what has expired though nobody asks, some at a time, and th
   timeouts.mock.restore()
 })
 
-it('node-cache keeps no process alive', () => {
+it('node-cache does not keep the process alive', () => {
   const before = process.getActiveResourcesInfo().length
   nodeCache<object>({ maxEntries: 10 }).set('a', {}, 60_000)
   assert.equal(process.getActiveResourcesInfo().length, before)

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { type Questions, questions } from '../../../src/adapters/node-cluster/questions.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 
-/** Two sides whose messages arrive a turn later, as copies. */
-function pair(answers: Record<string, () => Promise<unknown>>): { asker: Questions; sent: object[] } {
+/** Two connected sides whose messages arrive asynchronously, as copies. */
+function pair(responses: Record<string, () => Promise<unknown>>): { asker: Questions; sent: object[] } {
   const sent: object[] = []
   const deliver = (to: () => Questions) => (message: object) => {
     sent.push(message)
@@ -13,17 +13,17 @@ function pair(answers: Record<string, () => Promise<unknown>>): { asker: Questio
   }
   const asker = questions(
     deliver(() => other),
-    async () => 'nobody asks this side',
+    async () => 'no question is sent to this side',
   )
   const other = questions(
     deliver(() => asker),
-    async (question) => answers[question]?.(),
+    async (question) => responses[question]?.(),
   )
   return { asker, sent }
 }
 
 describe('Questions between processes', () => {
-  test('are answered, each with its own answer, in whatever order the answers come', async () => {
+  test('are each resolved with their own response, in any order of the responses', async () => {
     const late = withResolvers()
     const { asker } = pair({ slow: () => late.promise, quick: async () => ({ n: 1 }) })
     const slow = asker.ask('slow')
@@ -32,7 +32,7 @@ describe('Questions between processes', () => {
     assert.equal(await slow, 'at last')
   })
 
-  test('are given up after two seconds where the other side fails, and a late answer harms nobody', async (t) => {
+  test('are rejected after two seconds when the other side fails, and a late response is ignored', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const { asker } = pair({
       failing: async () => {
@@ -55,7 +55,7 @@ describe('Questions between processes', () => {
     asker.heard({ answer: 'late', n: 1 })
   })
 
-  test('are not seen in what is no message of theirs', () => {
+  test('ignore messages of other kinds', () => {
     const { asker, sent } = pair({})
     for (const message of [null, undefined, 'question', 7, { kind: 'other' }]) asker.heard(message)
     assert.deepEqual(sent, [])

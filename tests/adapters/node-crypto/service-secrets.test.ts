@@ -8,11 +8,11 @@ describe('Service secrets', () => {
   const tokens = ['monitor', 'billing', 'ci-2'].map((name) => ({ name, secret: newServiceSecret() }))
   const { nameOf } = serviceSecrets(tokens)
 
-  it('are each answered by the name they were given', () => {
+  it('are each found under their name', () => {
     for (const { name, secret } of tokens) assert.equal(nameOf(secret), name)
   })
 
-  it('are nobody’s when one character differs, is more or is less, or for any other text', () => {
+  it('are not found when one character differs, is added or is missing, or for any other text', () => {
     for (const { name, secret } of tokens) {
       for (let at = 0; at < secret.length; at++) {
         const changed = secret.slice(0, at) + (secret[at] === 'a' ? 'b' : 'a') + secret.slice(at + 1)
@@ -28,21 +28,21 @@ describe('Service secrets', () => {
     }
   })
 
-  it('that others took the place of are nobody’s from then on', () => {
-    const [before, kept, after] = tokens as [ServiceToken, ServiceToken, ServiceToken]
-    const secrets = serviceSecrets([before, kept])
-    secrets.rotate([kept, after])
-    const names = [before, kept, after].map(({ secret }) => secrets.nameOf(secret))
-    assert.deepEqual(names, [null, kept.name, after.name])
+  it('are not found after they have been replaced', () => {
+    const [removed, retained, added] = tokens as [ServiceToken, ServiceToken, ServiceToken]
+    const secrets = serviceSecrets([removed, retained])
+    secrets.rotate([retained, added])
+    const names = [removed, retained, added].map(({ secret }) => secrets.nameOf(secret))
+    assert.deepEqual(names, [null, retained.name, added.name])
   })
 
-  it('are nobody’s when none is configured', () => {
+  it('are not found when none is configured', () => {
     for (const presented of ['', 'undefined', newServiceSecret()]) {
       assert.equal(serviceSecrets([]).nameOf(presented), null)
     }
   })
 
-  it('that are new have one length, are distinct, and may be configured as they are', () => {
+  it('are generated with one length, are distinct, and may be configured as they are', () => {
     const secrets = Array.from({ length: 500 }, newServiceSecret)
     assert.equal(new Set(secrets).size, 500)
     for (const secret of secrets) {

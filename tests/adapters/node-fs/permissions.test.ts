@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { appendableFile, secretFile, secretFolder } from '../../../src/adapters/node-fs/permissions.ts'
 import { temporaryFolder } from '../../support/running-process.ts'
 
-describe('what others can do', () => {
+describe('The permissions that other accounts have', () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>
   before(async () => {
     folder = await temporaryFolder()
@@ -28,7 +28,7 @@ describe('what others can do', () => {
     [secretFolder, 'folder', { '0700': 'ok', '0710': 'warning', '0755': 'warning' }],
     [appendableFile, 'file', { '0600': 'ok', '0640': 'ok', '0644': 'warning', '0602': 'warning' }],
   ] as const)
-    test(`is found by ${check.name}`, () => {
+    test(`are reported by ${check.name}`, () => {
       for (const [mode, state] of Object.entries(states)) {
         const found = check('files.X', withMode(name, Number.parseInt(mode, 8)))
         assert.deepEqual([found.state, found.facts?.mode], [state, mode])
@@ -36,7 +36,7 @@ describe('what others can do', () => {
       }
     })
 
-  test('is not asked of what is not there, and nothing is made', () => {
+  test('are not checked for missing files, and no file is created', () => {
     const path = join(folder.path, 'none')
     assert.deepEqual(
       [secretFile('a', path), secretFolder('a', path), appendableFile('a', path)].map(({ state }) => state),

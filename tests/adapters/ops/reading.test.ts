@@ -6,7 +6,7 @@ const counted = (...values: readonly (readonly [labels: Labels, value: number])[
   readMetrics([{ name: 'total', values: values.map(([labels, value]) => ({ labels, value })) }])
 const NONE = readMetrics([])
 
-/** Cumulative counts below 1, 2 and 4, and of all. */
+/** Cumulative counts below 1, 2 and 4, and of all observations. */
 const histogram = (route: string, ...counts: readonly number[]) =>
   counts.map((value, at) => ({
     metricName: 'seconds_bucket',
@@ -15,7 +15,7 @@ const histogram = (route: string, ...counts: readonly number[]) =>
   }))
 
 describe('A level', () => {
-  it('is the sum of what is meant, and nothing where there is none', () => {
+  it('is the sum of the matching values, and nothing if there are none', () => {
     const now = counted([{ state: 'idle' }, 2], [{ state: 'used' }, 3])
     assert.equal(level('total')(now, NONE, 1), 5)
     assert.equal(level('total', ({ state }) => state === 'used')(now, NONE, 1), 3)
@@ -26,7 +26,7 @@ describe('A level', () => {
 describe('A rate', () => {
   const ofGood = rate('total', ({ result }) => result === 'good')
 
-  it('is what was added in a second, a label that is new counting from 0', () => {
+  it('is the increase per second, and counts a new label from 0', () => {
     const before = counted([{ result: 'good' }, 10], [{ result: 'bad' }, 1])
     const now = counted([{ result: 'good' }, 25], [{ result: 'bad' }, 90])
     assert.equal(ofGood(now, before, 5), 3)
@@ -34,11 +34,11 @@ describe('A rate', () => {
     assert.equal(ofGood(NONE, NONE, 5), 0)
   })
 
-  it('is never below 0: what a process had counted goes with it', () => {
+  it('is never negative when a process ends', () => {
     assert.equal(ofGood(counted([{ result: 'good' }, 1]), counted([{ result: 'good' }, 9]), 5), 0)
   })
 
-  it('is of what was read then, also where the same values are counted in further', () => {
+  it('is not affected by registry objects that continue to count', () => {
     const live = { labels: { result: 'good' }, value: 1 }
     const before = readMetrics([{ name: 'total', values: [live] }])
     live.value = 7
@@ -55,13 +55,13 @@ describe('A quantile', () => {
   ])
   const ofA = ({ route }: Labels) => route === 'a'
 
-  it('lies within the bucket of what was seen since, of all routes or of some', () => {
+  it('is interpolated in the buckets of new observations, of all routes or of some', () => {
     assert.equal(quantile(0.5, 'seconds', ofA)(now, before, 1), 1)
     assert.equal(quantile(0.75, 'seconds', ofA)(now, before, 1), 1.5)
     assert.equal(quantile(0.5, 'seconds')(now, before, 1), 1.5)
   })
 
-  it('is the highest bound where it exceeds that, and nothing where nothing was seen', () => {
+  it('is the highest bound for values above it, and nothing without observations', () => {
     assert.equal(quantile(0.99, 'seconds')(now, before, 1), 4)
     assert.ok(Number.isNaN(quantile(0.5, 'seconds')(now, now, 1)))
     assert.ok(Number.isNaN(quantile(0.5, 'seconds')(NONE, NONE, 1)))

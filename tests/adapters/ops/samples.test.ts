@@ -27,7 +27,7 @@ function sampled(keep: number) {
 }
 
 describe('Samples', () => {
-  it('begin with the second reading, and tell of what is not measured as null', async () => {
+  it('begin with the second reading, and contain null for missing values', async () => {
     const { samples, clock, after } = sampled(3)
     await samples.take()
     assert.deepEqual(samples.table().at_ms, [])
@@ -39,7 +39,7 @@ describe('Samples', () => {
     assert.deepEqual([lease_held, duration_p99], [[null], [null]])
   })
 
-  it('are the last so many, oldest first', async () => {
+  it('are the most recent ones, oldest first', async () => {
     const { samples, clock, after } = sampled(3)
     await samples.take()
     for (const more of [1, 2, 3, 4, 5]) await after(1000, more)
@@ -50,7 +50,7 @@ describe('Samples', () => {
     )
   })
 
-  it('are not taken where no time has passed', async () => {
+  it('are not taken when no time has passed', async () => {
     const { samples, after } = sampled(3)
     await samples.take()
     await after(0, 9)
@@ -59,7 +59,7 @@ describe('Samples', () => {
 })
 
 describe('Sampling', () => {
-  it('takes one sample at a time, until it is stopped', async () => {
+  it('takes one sample at a time until it is stopped', async () => {
     const taking = deferred<void>()
     let [taken, meanwhile] = [0, 0]
     const others = setInterval(() => meanwhile++, 1)
@@ -76,7 +76,7 @@ describe('Sampling', () => {
     assert.equal(taken, last)
   })
 
-  it('tells of failures once, until one has been taken again', async () => {
+  it('logs only the first of several consecutive failures', async () => {
     const log = recordingLog()
     let taken = 0
     const take = async () => {

@@ -37,19 +37,19 @@ function recordedElsewhere() {
 }
 
 describe('A line of the audit log', () => {
-  it('is one JSON object with its mark, an ISO time, the event and what it tells', () => {
+  it('is one JSON object with its mark, an ISO time, the event and its fields', () => {
     const { lines, audit } = recordedElsewhere()
-    const told = { request_id: 'r1', address: '192.0.2.7', customer_id: 'c1', token_id: 't1' }
-    audit.record('login.succeeded', told)
+    const fields = { request_id: 'r1', address: '192.0.2.7', customer_id: 'c1', token_id: 't1' }
+    audit.record('login.succeeded', fields)
     const { time, ...rest } = JSON.parse(lines[0] ?? '')
-    assert.deepEqual(rest, { level: 'info', audit: true, event: 'login.succeeded', ...told })
+    assert.deepEqual(rest, { level: 'info', audit: true, event: 'login.succeeded', ...fields })
     assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000)
     assert.match(lines[0] ?? '', /^\{.*\}\n$/)
     assert.equal(lines.length, 1)
   })
 
-  it('tells what its event may tell, and nothing else that it is given', () => {
+  it('contains the allowed fields of its event and no others', () => {
     const { lines, audit } = recordedElsewhere()
     const more = { email: 'canary', password: 'canary', token_id: 'canary', time: 'canary', audit: false }
     audit.record('login.failed', { ...more, customer_id: null, reason: 'unknown' })
@@ -63,7 +63,7 @@ describe('A line of the audit log', () => {
     })
   })
 
-  it('K3: stays one line of printable characters whatever a field holds', () => {
+  it('is one line of printable characters for any field', () => {
     for (const text of HOSTILE.flatMap((hostile) => [hostile, `a${hostile}b`])) {
       const { lines, audit } = recordedElsewhere()
       audit.record('token.issued', { address: text, token_name: text, abilities: [text] })
@@ -76,7 +76,7 @@ describe('A line of the audit log', () => {
 })
 
 describe('The file of AUDIT_LOG', () => {
-  it('is made for this account alone, and has a line once it is recorded', () => {
+  it('is created with mode 0600, and contains a line as soon as it is recorded', () => {
     const path = newPath()
     const audit = openAuditLog({ path })
     assert.equal(statSync(path).mode & 0o777, 0o600)
@@ -88,7 +88,7 @@ describe('The file of AUDIT_LOG', () => {
     audit.close()
   })
 
-  it('is added to, its mode left as it is', () => {
+  it('is appended to, and its mode is not changed', () => {
     const path = newPath()
     writeFileSync(path, '{"earlier":true}\n')
     chmodSync(path, 0o640)
@@ -103,7 +103,7 @@ describe('The file of AUDIT_LOG', () => {
     audit.close()
   })
 
-  it('is shared by processes without a line lost, cut or mixed', async () => {
+  it('is shared by processes without lost, cut or mixed lines', async () => {
     const path = newPath()
     const program = `
       import { openAuditLog } from ${JSON.stringify(MODULE)}
@@ -127,7 +127,7 @@ describe('The file of AUDIT_LOG', () => {
     }
   })
 
-  it('refuses the start in one line where it cannot be written', () => {
+  it('makes the start fail in one line if it cannot be written', () => {
     const pipe = newPath()
     execFileSync('mkfifo', [pipe])
     for (const [path, code] of [
@@ -149,7 +149,7 @@ describe('The file of AUDIT_LOG', () => {
     }
   })
 
-  it('takes nothing once it is closed, not even under a number that another file has by then', () => {
+  it('receives nothing after it is closed, nor does another file that reuses its descriptor', () => {
     const path = newPath()
     const audit = openAuditLog({ path })
     audit.close()
@@ -160,7 +160,7 @@ describe('The file of AUDIT_LOG', () => {
     closeSync(other)
   })
 
-  it('that is on a full disk makes the event unavailable, with the cause', {
+  it('makes an event unavailable, with the cause, when the disk is full', {
     skip: !existsSync('/dev/full'),
   }, () => {
     const audit = openAuditLog({ path: '/dev/full' })

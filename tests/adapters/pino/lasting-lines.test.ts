@@ -15,7 +15,7 @@ let files = 0
 const newPath = () => join(folder, `audit-${++files}.jsonl`)
 
 describe('A pipe', () => {
-  /** Both ends of one, neither of them blocking. */
+  /** Both ends of a pipe, both non-blocking. */
   function openPipe() {
     const path = newPath()
     execFileSync('mkfifo', [path])
@@ -36,7 +36,7 @@ describe('A pipe', () => {
     }
   }
 
-  it('that is full is waited for once, and then refuses at once for a while', () => {
+  it('that is full is waited for once, and then rejects lines at once for a while', () => {
     const { read, write } = openPipe()
     const lines = durableLines(write)
     const room = fill(lines.write)
@@ -45,14 +45,14 @@ describe('A pipe', () => {
     for (let count = 0; count < 20; count++) assert.equal(fill(lines.write), 0)
     // Waiting each time would take five seconds.
     assert.ok(performance.now() - beganMs < 2500)
-    // As soon as it is read it takes lines again.
+    // Once the pipe is read, it accepts lines again.
     readSync(read, Buffer.alloc(65_536))
     assert.equal(fill(lines.write), room)
     closeSync(read)
     closeSync(write)
   })
 
-  it('whose reader is gone makes the event unavailable, and ends no process', () => {
+  it('without a reader makes the event unavailable and does not end the process', () => {
     const { read, write } = openPipe()
     const lines = durableLines(write)
     lines.write(line)
@@ -64,7 +64,7 @@ describe('A pipe', () => {
     closeSync(write)
   })
 
-  it('that was full in the midst of a line has the next one whole', () => {
+  it('that was full in the middle of a line receives the next line whole', () => {
     const { read, write } = openPipe()
     const lines = durableLines(write)
     for (let count = 0; count < 60; count++) lines.write(line)
@@ -78,7 +78,7 @@ describe('A pipe', () => {
     closeSync(write)
   })
 
-  it('that is read meanwhile gets every line whole, longer ones too', () => {
+  it('that is read concurrently receives every line whole, longer ones too', () => {
     const { write, read } = openPipe()
     fill((text) => {
       try {

@@ -29,13 +29,13 @@ describe('A line of the log', () => {
     assert.equal(lines.length, 3)
   })
 
-  it('needs no fields, and repeats neither process nor host', () => {
+  it('needs no fields, and contains neither process id nor host', () => {
     const { log, last } = recorded()
     log.info('listening')
     assert.deepEqual(Object.keys(last()).sort(), ['event', 'level', 'time'])
   })
 
-  it('is written from the configured level on', () => {
+  it('is written at the configured level and above', () => {
     for (const [level, count] of [
       ['trace', 3],
       ['info', 3],
@@ -52,7 +52,7 @@ describe('A line of the log', () => {
     }
   })
 
-  it('stays one line of printable characters whatever a field or the event holds', () => {
+  it('is one line of printable characters for any field or event', () => {
     for (const hostile of HOSTILE) {
       for (const text of [hostile, `before${hostile}after`, hostile.repeat(50)]) {
         const { log, lines, last } = recorded()
@@ -68,7 +68,7 @@ describe('A line of the log', () => {
     }
   })
 
-  it('keeps letters of every script as they are', () => {
+  it('contains letters of every script unescaped', () => {
     const { log, lines } = recorded()
     log.info('ñandu', { detail: 'Zoë 🦊 €' })
     assert.ok(lines[0]?.includes('ñandu'))
@@ -77,7 +77,8 @@ describe('A line of the log', () => {
 })
 
 describe('Standard output', () => {
-  it('case 093: has every line in order even when the process is killed right after', () => {
+  // Public case 093
+  it('receives every line in order, even when the process is killed right after', () => {
     const program = `
       import { pinoLog } from ${JSON.stringify(MODULE)}
       const log = pinoLog({ level: 'info' })
@@ -98,8 +99,8 @@ describe('Standard output', () => {
   })
 })
 
-describe('A log that nobody reads', () => {
-  it('stops nobody, and tells how many lines that cost', async () => {
+describe('A log without a reader', () => {
+  it('blocks no writer, and reports the number of lost lines', async () => {
     const written = 20_000
     const program = `
       import { pinoLog } from ${JSON.stringify(MODULE)}
@@ -116,7 +117,7 @@ describe('A log that nobody reads', () => {
     child.stdout.setEncoding('utf8').on('data', (part: string) => {
       read += part
     })
-    // Until all that it could write is read: the last line must not meet a full pipe.
+    // Until all written lines are read: the last line must not meet a full pipe.
     for (let before = -1; before < read.length; await sleep(50)) before = read.length
     child.stdin.end('go on\n')
     await once(child, 'close')

@@ -6,13 +6,13 @@ import { workerMetrics } from '../../../src/adapters/prometheus/worker-metrics.t
 
 type Families = readonly MetricFamily[]
 
-/** What a worker answers that has seen so many evictions. */
+/** The response of a worker with this number of evictions. */
 async function responded(evictions: number, { leaseHeld = true } = {}): Promise<Families> {
   const metrics = serviceMetrics()
   metrics.watch({ leaseHeld: () => leaseHeld, cacheEntries: () => 10 })
   for (let time = 1; time <= evictions; time++) metrics.evicted()
   metrics.requests.observe({ method: 'GET', route: '/livez', status: 200, beganMs: performance.now() })
-  // As it arrives.
+  // As it is received from a worker process.
   return JSON.parse(JSON.stringify(await metrics.collect()))
 }
 
@@ -24,7 +24,7 @@ const countIn = (families: Families) =>
     ?.values.find(({ metricName }) => metricName?.endsWith('_count'))?.value
 
 describe('The metrics of several workers', () => {
-  test('are added, or the least of them', async () => {
+  test('are added, or combined to their minimum', async () => {
     const together = workerMetrics()
     const sum = await together(
       new Map([
@@ -38,7 +38,7 @@ describe('The metrics of several workers', () => {
     assert.equal(countIn(sum), 2)
   })
 
-  test('never count less, whether one is silent, ends or begins anew', async () => {
+  test('never decrease when a worker does not respond, ends or restarts', async () => {
     const together = workerMetrics()
     const second = await responded(3)
     await together(
@@ -61,7 +61,7 @@ describe('The metrics of several workers', () => {
       assert.equal(
         valueIn(left, 'latchkey_token_cache_entries'),
         10,
-        'what one that is gone had kept is gone',
+        'the gauges of an ended worker are removed',
       )
     }
     const replaced = await together(

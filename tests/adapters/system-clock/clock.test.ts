@@ -3,10 +3,10 @@ import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
 
-describe('The clock of the system', () => {
+describe('The system clock', () => {
   it('calls once, and never early', async () => {
     const calls: { readonly ms: number; readonly earlyMs: number }[] = []
-    // Fractions are where timers come early.
+    // Timers fire early mostly for fractions of a millisecond.
     const waits = Array.from({ length: 200 }, (_, index) => index * 0.37)
     await Promise.all(
       waits.map(
@@ -25,7 +25,7 @@ describe('The clock of the system', () => {
     for (const { ms, earlyMs } of calls) assert.ok(earlyMs <= 0, `${earlyMs} ms early after ${ms}`)
   })
 
-  it('calls in a turn of its own what is due at once', async () => {
+  it('calls asynchronously what is due at once', async () => {
     let isCalled = false
     systemClock.after(-10, () => {
       isCalled = true
@@ -35,7 +35,7 @@ describe('The clock of the system', () => {
     assert.equal(isCalled, true)
   })
 
-  it('does not call what was called off', async () => {
+  it('does not call after cancellation', async () => {
     systemClock.after(5, () => assert.fail('called'))()
     await sleep(15)
   })

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test'
 import { zxcvbnPasswordBlocklist } from '../../../src/adapters/zxcvbn/password-blocklist.ts'
 import { PASSWORD } from '../../support/running-app.ts'
 
-describe('The passwords that everybody guesses first', () => {
+describe('The blocklist of common passwords', () => {
   const blocklist = zxcvbnPasswordBlocklist()
 
   for (const password of ['password', '12345678', 'qwertyuiop', 'iloveyou', 'password1', 'passw0rd'])
-    it(`have ${password} among them, in any case of its letters`, async () => {
+    it(`contains ${password} in any letter case`, async () => {
       for (const written of [
         password,
         password.toUpperCase(),
@@ -25,5 +25,6 @@ describe('The passwords that everybody guesses first', () => {
     '',
     '__proto__',
   ])
-    it(`are not ${JSON.stringify(password)}`, async () => assert.equal(await blocklist.has(password), false))
+    it(`does not contain ${JSON.stringify(password)}`, async () =>
+      assert.equal(await blocklist.has(password), false))
 })

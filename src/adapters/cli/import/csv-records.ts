@@ -2,7 +2,7 @@ import { CsvError, parse } from 'csv-parse'
 import type { RefusedRow } from '../../../application/use-cases/import-customers.ts'
 import { MAX_ROW_BYTES, withoutByteOrderMark } from './utf8.ts'
 
-/** A record of a CSV file, in the line where it begins; its fields are not decoded yet: a character is a byte. */
+/** A record of a CSV file with the line where it begins. Its fields are not decoded yet: a character is a byte. */
 export interface CsvRecord {
   readonly line: number
   readonly fields: readonly string[]
@@ -12,15 +12,15 @@ const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
 /**
- * The records of a CSV file (RFC 4180; lines may end in CR LF, LF or CR). A quotation mark in the wrong place spoils
- * its own line: the reading goes on behind it, wherever that mark would have led.
+ * Yields the records of a CSV file (RFC 4180; lines may end in CR LF, LF or CR). A misplaced quotation mark spoils only
+ * its own line: parsing continues at the next line.
  */
 export async function* csvRecords(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<CsvRecord | RefusedRow, void, void> {
   let parser = makeParser()
   let line = 1
-  /** What begins at `line` and is no whole record yet. */
+  /** The bytes from `line` on that are no whole record yet. */
   let rest: Uint8Array = Buffer.alloc(0)
   let isSpoilt = false
 
@@ -47,7 +47,7 @@ export async function* csvRecords(
         isSpoilt = true
       }
       const end = endOfLine(rest, isEnd)
-      // Of a line break that the next chunk will end nothing is counted yet.
+      // A line break that the next chunk may complete is not counted yet.
       pass(end < 0 ? rest.length - (rest.at(-1) === CARRIAGE_RETURN ? 1 : 0) : end)
       if (end < 0) return
       parser = makeParser()
@@ -65,7 +65,7 @@ const TOO_LONG = `Is longer than ${MAX_ROW_BYTES} bytes, as when a quotation mar
 
 interface Parsed {
   readonly records: readonly { readonly fields: readonly string[]; readonly length: number }[]
-  /** What ended the parsing behind these records, or null. */
+  /** Why parsing stopped after these records, or null. */
   readonly problem: string | null
 }
 
@@ -82,7 +82,7 @@ function makeParser(): { parse(bytes: Uint8Array, isEnd: boolean): Promise<Parse
       return null
     },
   })
-  // The same error comes with the call that caused it.
+  // The call that caused an error reports it too.
   parser.on('error', () => {})
 
   return {
@@ -100,13 +100,13 @@ function makeParser(): { parse(bytes: Uint8Array, isEnd: boolean): Promise<Parse
   }
 }
 
-// The parser's own words would repeat the field.
+// The parser's own message would repeat the field.
 function problemOf({ code }: CsvError): string {
   if (code === 'CSV_QUOTE_NOT_CLOSED') return 'Has a quotation mark that is not closed.'
   return 'Has a quotation mark that neither opens nor closes a field.'
 }
 
-/** Where the line behind the first break begins; -1 where none is there, or not all of one. */
+/** Returns where the next line begins, or -1 if there is no complete line break. */
 function endOfLine(bytes: Uint8Array, isEnd: boolean): number {
   const feed = bytes.indexOf(LINE_FEED)
   const before = feed < 0 ? bytes : bytes.subarray(0, feed)

@@ -6,8 +6,8 @@ import { NOT_UTF8, utf8 } from './utf8.ts'
 const COLUMNS = ['email', 'password_hash', 'name'] as const
 
 /**
- * The customers of a CSV file whose first line names its columns, in any order; blank lines are left out. Columns
- * that mean nothing here are handed to `onIgnored`. Throws `Refusal` when the columns are not named.
+ * Yields the customers of a CSV file whose first line names its columns, in any order. Blank lines are skipped. Unknown
+ * columns are passed to `onIgnored`. Throws `Refusal` when the first line does not name the required columns.
  */
 export async function* csvRows(
   chunks: AsyncIterable<Uint8Array>,
@@ -47,7 +47,7 @@ function rowOf(line: number, fields: readonly string[], header: readonly string[
   return { line, email, passwordHash, name }
 }
 
-// It may be a row of customers: nothing of it is told.
+// The line may hold a customer's data, so the message does not repeat it.
 function noHeader(): Refusal {
   return new Refusal(
     'The first line must name the columns, separated by commas: email, password_hash and, where there are names, name.',

@@ -9,18 +9,18 @@ import { type Input, openInput } from './input.ts'
 import { ndjsonRows } from './ndjson-rows.ts'
 import { createProgressBar } from './progress-bar.ts'
 
-/** How the rows of a file are written. */
+/** The format of the file. */
 export type Format = 'csv' | 'ndjson'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** The format that the file's name tells, or null. */
+/** Returns the format that the file's name indicates, or null. */
 export function importFormat(file: string): Format | null {
   if (/\.csv$/i.test(file)) return 'csv'
   return /\.(ndjson|jsonl)$/i.test(file) ? 'ndjson' : null
 }
 
-/** `customer import`: takes in the good rows, reports each other one, and throws `Refusal` if there was any. */
+/** `customer import`: imports the valid rows, reports every other row, and throws `Refusal` if there was any. */
 export async function importFile(
   file: string,
   format: Format,
@@ -49,7 +49,7 @@ export async function importFile(
   try {
     await withStore((store) => take(store))
   } finally {
-    // Not before the database is closed: a repeat of the signal may still come.
+    // Only after the database is closed, because a repeat of the signal may still arrive.
     listenNoMore()
     input.close()
   }
@@ -83,7 +83,7 @@ export async function importFile(
 
   function rowsOf({ chunks }: Input): AsyncIterable<ReadRow | RefusedRow> {
     if (format === 'ndjson') return ndjsonRows(chunks)
-    return csvRows(chunks, (columns) => say(`Columns that are not read: ${columns.join(', ')}.`))
+    return csvRows(chunks, (columns) => say(`Ignored columns: ${columns.join(', ')}.`))
   }
 
   async function* counted(
@@ -110,5 +110,5 @@ function summaryOf(
   isDryRun: boolean,
 ): string {
   const rest = `already there: ${alreadyThere}, refused: ${refused}`
-  return isDryRun ? `Not changed anything. New: ${added}, ${rest}.\n` : `Imported: ${added}, ${rest}.\n`
+  return isDryRun ? `Dry run, nothing changed. New: ${added}, ${rest}.\n` : `Imported: ${added}, ${rest}.\n`
 }

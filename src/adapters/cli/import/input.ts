@@ -2,16 +2,16 @@ import { open } from 'node:fs/promises'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { Refusal } from '../refusal.ts'
 
-/** The bytes of a file, which somebody counts while they are read. */
+/** The bytes of a file, and how many of them have been read. */
 export interface Input {
   readonly chunks: AsyncIterable<Uint8Array>
-  /** Null where it cannot be known before the end, as of a pipe. */
+  /** Null when the size is not known in advance, as for a pipe. */
   readonly totalBytes: number | null
   readBytes(): number
   close(): void
 }
 
-/** Opens a file, or standard input for `-`; once the signal aborts, its reading throws. */
+/** Opens a file, or standard input for `-`. Reading throws after the signal aborts. Throws `Refusal`. */
 export async function openInput(file: string, stdin: Readable, signal: AbortSignal): Promise<Input> {
   if (file === '-') return counted(addAbortSignal(signal, stdin), null)
   try {

@@ -3,7 +3,7 @@ import { MAX_ROW_BYTES, NOT_UTF8, utf8, withoutByteOrderMark } from './utf8.ts'
 
 const LINE_FEED = 0x0a
 
-/** The customers of a file with one JSON object in each line; blank lines are left out. */
+/** Yields the customers of a file with one JSON object a line. Blank lines are skipped. */
 export async function* ndjsonRows(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ReadRow | RefusedRow> {
   let line = 0
   for await (const bytes of linesOf(withoutByteOrderMark(chunks))) {
@@ -13,7 +13,7 @@ export async function* ndjsonRows(chunks: AsyncIterable<Uint8Array>): AsyncGener
   }
 }
 
-/** The lines of a file; null for one that is too long to be read. */
+/** Yields the lines of a file; null for a line that is too long. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array | null> {
   let rest: Uint8Array = Buffer.alloc(0)
   let isTooLong = false
@@ -48,7 +48,7 @@ function rowOf(line: number, text: string | null): ReadRow | RefusedRow {
   return { line, email, passwordHash, name }
 }
 
-/** The value, or undefined; the parser's own words would repeat the line. */
+/** Returns the value, or undefined. The parser's own message would repeat the line. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -5,11 +5,11 @@ const BESIDE = 40
 const PAUSE_MS = 100
 const CLEAR_LINE = '\r\u001b[K'
 
-/** How far a command is, in one line of a terminal; nothing where nobody looks. */
+/** The progress of a command in one line of a terminal. Nothing is printed to other streams. */
 export interface ProgressBar {
-  /** Draws it, unless that was done a moment ago; `share` is from 0 to 1, or null where the end is not known. */
+  /** Draws the bar at most every 100 ms. `share` is from 0 to 1, or null if the total is unknown. */
   show(share: number | null, rows: number): void
-  /** Takes it away, for other lines or at the end. */
+  /** Removes the bar, before other lines and at the end. */
   clear(): void
 }
 
@@ -31,7 +31,7 @@ export function createProgressBar(stream: Io['stderr'], nowMs: () => number): Pr
   }
 }
 
-// Not that of @clack/prompts: it takes over the keyboard, and its Ctrl-C ends the process with exit code 0.
+// @clack/prompts is not used: it captures the keyboard, and its Ctrl-C ends the process with exit code 0.
 function drawn(share: number | null, columns: number): string {
   if (share === null) return ''
   const width = Math.max(0, Math.min(WIDTH, columns - BESIDE))

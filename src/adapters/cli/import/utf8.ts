@@ -1,12 +1,12 @@
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** What is told of a row that cannot be decoded. */
+/** The problem of a row that cannot be decoded. */
 export const NOT_UTF8 = 'Is not UTF-8 text.'
 
-/** The most bytes that a row may have: what is longer is no customer, and would fill the memory. */
+/** The maximum length of a row: a longer one is no customer, and would fill the memory. */
 export const MAX_ROW_BYTES = 65_536
 
-/** The bytes as text, or null where they are not UTF-8. */
+/** Returns the bytes as text, or null if they are not UTF-8. */
 export function utf8(bytes: Uint8Array): string | null {
   try {
     return strict.decode(bytes)
@@ -15,7 +15,7 @@ export function utf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** The bytes of a file without the byte-order mark that some programs begin it with. */
+/** Yields the bytes of a file without a leading byte-order mark. */
 export async function* withoutByteOrderMark(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | null = Buffer.alloc(0)
   for await (const chunk of chunks) {

@@ -4,21 +4,21 @@ import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
 
 const RESPONSE_TIMEOUT_MS = 10_000
-/** No answer of these endpoints is nearly as long. */
+/** No response of these endpoints is nearly as long. */
 const MAX_BYTES = 1_048_576
 
-/** What an endpoint answered, in the envelope that all answers have. */
+/** A response in the common envelope. */
 export interface Answer {
   readonly status: number
-  /** Null for a success. */
+  /** The failure's reason; null for a success. */
   readonly reason: string | null
   readonly body: Readonly<Record<string, unknown>>
-  /** When it was sent, and how long the answer took, in milliseconds by the monotonic clock. */
+  /** When the request was sent, by the monotonic clock, and how long the response took; both in milliseconds. */
   readonly sentMs: number
   readonly tookMs: number
 }
 
-/** Posts to a deployment on a connection of its own; throws `Refusal` where no Latchkey answers. */
+/** Posts to a deployment on a new connection. Throws `Refusal` when the response is not Latchkey's. */
 export async function ask(
   base: URL,
   path: string,
@@ -29,7 +29,7 @@ export async function ask(
   const envelope = envelopeOf(text)
   if (envelope === null)
     throw new Refusal(
-      `${base.href} is no Latchkey: it answered POST ${path} with ${status} and ${printable(type)}, not with its JSON.`,
+      `${base.href} is no Latchkey: it responded to POST ${path} with ${status} and ${printable(type)}, not with its JSON.`,
     )
   const reason = envelope.success === true ? null : String(envelope.reason)
   return { status, reason, body: envelope, sentMs, tookMs: performance.now() - sentMs }
@@ -48,12 +48,12 @@ function exchange(
   const text = body === undefined ? '' : JSON.stringify(body)
   const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS)
   return new Promise((resolve, reject) => {
-    // Without an agent a request has a connection of its own, which a balancer may lead to any instance.
+    // Without an agent every request opens a new connection, which a load balancer may route to any instance.
     const sent = send(url, { method: 'POST', headers, agent: false, signal }, (response) => {
       let received = ''
       response.setEncoding('utf8').on('data', (part: string) => {
         received += part
-        if (received.length > MAX_BYTES) response.destroy(new Error('the answer has no end'))
+        if (received.length > MAX_BYTES) response.destroy(new Error('the response is too long'))
       })
       response.once('error', failed)
       response.once('end', () =>
@@ -85,15 +85,15 @@ function envelopeOf(text: string): Readonly<Record<string, unknown>> | null {
 }
 
 function faultOf({ origin, host, protocol }: URL, error: Error): string {
-  // A name with several addresses fails with all of them at once, and without a message.
+  // When a name has several addresses, node reports an AggregateError without a message.
   const first = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
   const code = 'code' in first ? String(first.code) : ''
-  if (code === 'ABORT_ERR') return `${origin} did not answer within ${RESPONSE_TIMEOUT_MS / 1000} s.`
-  if (code === 'ECONNREFUSED') return `${origin} refuses the connection: nobody listens there.`
+  if (code === 'ABORT_ERR') return `${origin} did not respond within ${RESPONSE_TIMEOUT_MS / 1000} s.`
+  if (code === 'ECONNREFUSED') return `${origin} refuses the connection: nothing listens there.`
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `${host} cannot be found: check the name.`
   if (/CERT|SELF_SIGNED|VERIFY|ERR_TLS/.test(code))
     return `The certificate of ${origin} is not trusted: ${printable(first.message)}. NODE_EXTRA_CA_CERTS=/path/to/ca.pem names a private authority.`
   if (protocol === 'https:' && /EPROTO|ERR_SSL/.test(code))
     return `${origin} does not speak TLS: is it http:// instead?`
-  return `${origin} cannot be asked: ${printable(first.message || code)}.`
+  return `${origin} cannot be reached: ${printable(first.message || code)}.`
 }

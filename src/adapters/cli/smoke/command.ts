@@ -8,12 +8,12 @@ interface SmokeFlags extends PasswordSource {
 }
 
 const ABOUT = `
-The login revokes the earlier login token of the customer, as every login does:
-take a customer for this purpose alone. After the logout every new connection
-has to be refused. A balancer leads them to all of its instances, unless it
-binds a client to one; with one address for each instance, all are asked.`
+As every login does, this login revokes the customer's earlier login token:
+use a customer for this purpose alone. After the logout, every new connection
+must be refused. A load balancer distributes connections to all instances,
+unless it binds a client to one. To test each instance, give its address.`
 
-/** Adds `smoke`, which needs no setting of the service: it comes from outside. */
+/** Adds the command `smoke`. It needs no setting of the service, because it works from outside. */
 export function addSmokeCommand(program: Command, io: Io): void {
   const command: Command = program
     .command('smoke')
@@ -35,7 +35,7 @@ export function addSmokeCommand(program: Command, io: Io): void {
   function baseOf(text: string): URL {
     const url = URL.canParse(text) ? new URL(text) : null
     if (url !== null && isBase(url)) return url
-    // Not repeated: there may be a password in it.
+    // The message does not repeat the URL, because it may contain a password.
     command.error('error: a url must begin with http:// or https://, without user and query')
   }
 }

@@ -3,24 +3,24 @@ import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
 import { type Answer, ask } from './ask.ts'
 
-/** What is to be smoked out: a balancer, or each of the instances. */
+/** The deployment to test: a load balancer, or each instance. */
 export interface SmokeOptions {
   readonly urls: readonly URL[]
   readonly email: string
   readonly password: string
-  /** New connections to each address, before the logout and after it. */
+  /** The number of new connections to each address, before the logout and after it. */
   readonly connections: number
 }
 
 const WAVES = 5
-/** Together longer than a lease, so that an instance that obeys late is met. */
+/** The waves together outlast a lease, so that an instance that applies the revocation late is detected. */
 const PAUSE_MS = 300
-/** How long an instance that goes on accepting is watched. */
+/** How long an instance that still accepts the token is polled. */
 const TIMEOUT_MS = 10_000
 
 /**
- * A whole login, me and logout at running instances, one line a step; then many new connections, each of which must be
- * refused. Throws `Refusal` at the first thing that is wrong.
+ * Runs login, me and logout on running instances and prints one line a step. Then it opens many new connections, each
+ * of which must be refused. Throws `Refusal` at the first failure.
  */
 export async function smoke({ urls, email, password, connections }: SmokeOptions, io: Io): Promise<void> {
   const [first] = urls
@@ -35,16 +35,16 @@ export async function smoke({ urls, email, password, connections }: SmokeOptions
   await step('login', async () => {
     const { body } = expected(await ask(first, '/api/login', { body: { email, password } }), 200)
     token = String(body.token)
-    return 'an earlier login token of this customer is revoked by it'
+    return 'this revokes an earlier login token of the customer'
   })
   try {
     await step('me', async () => {
       let asked = 0
-      // So often that every instance behind a balancer keeps it.
+      // Enough requests that every instance behind a load balancer caches the token.
       for (let waves = 0; waves < WAVES; waves++) {
-        const answers = await askWave()
-        for (const answer of answers) expected(answer, 200)
-        asked += answers.length
+        const responses = await askWave()
+        for (const response of responses) expected(response, 200)
+        asked += responses.length
       }
       return `200 on ${asked} new connections`
     })
@@ -69,7 +69,7 @@ export async function smoke({ urls, email, password, connections }: SmokeOptions
     }
   }
 
-  /** Every connection begins after the answer to the logout. */
+  /** Every connection begins after the response to the logout. */
   async function refusedEverywhere(): Promise<string> {
     const beganMs = performance.now()
     let asked = 0
@@ -77,10 +77,10 @@ export async function smoke({ urls, email, password, connections }: SmokeOptions
     let acceptedMs = 0
     for (let waves = 0; waves < WAVES || performance.now() - beganMs < TIMEOUT_MS; waves++) {
       if (waves > 0) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
-      const answers = await askWave()
-      const late = answers.filter(({ status }) => status === 200)
-      for (const answer of answers) if (answer.status !== 200) expected(answer, 401, 'invalid_token')
-      asked += answers.length
+      const responses = await askWave()
+      const late = responses.filter(({ status }) => status === 200)
+      for (const response of responses) if (response.status !== 200) expected(response, 401, 'invalid_token')
+      asked += responses.length
       accepted += late.length
       acceptedMs = Math.max(acceptedMs, ...late.map(({ sentMs }) => sentMs - beganMs))
       if (waves >= WAVES - 1 && late.length === 0) break
@@ -98,9 +98,11 @@ export async function smoke({ urls, email, password, connections }: SmokeOptions
   }
 }
 
-function expected(answer: Answer, status: number, reason: string | null = null): Answer {
-  if (answer.status === status && answer.reason === reason) return answer
-  const told =
-    answer.reason === null ? 'success' : `${answer.reason}: ${printable(String(answer.body.error))}`
-  throw new Refusal(`${answer.status} ${told} (expected ${status}${reason === null ? '' : ` ${reason}`})`)
+function expected(response: Answer, status: number, reason: string | null = null): Answer {
+  if (response.status === status && response.reason === reason) return response
+  const outcome =
+    response.reason === null ? 'success' : `${response.reason}: ${printable(String(response.body.error))}`
+  throw new Refusal(
+    `${response.status} ${outcome} (expected ${status}${reason === null ? '' : ` ${reason}`})`,
+  )
 }

@@ -7,7 +7,7 @@ const MISPLACED = 'Has a quotation mark that neither opens nor closes a field.'
 const UNCLOSED = 'Has a quotation mark that is not closed.'
 const TOO_LONG = 'Is longer than 65536 bytes, as when a quotation mark is not closed.'
 
-/** The rows, read in pieces of every small size and as a whole: all must be the same. */
+/** Reads the rows in chunks of every small size and as a whole; the results must be equal. */
 async function read(file: Uint8Array | string): Promise<readonly Short[]> {
   const whole = await shortOf(csvRows(inPieces(file), () => {}))
   for (let size = 1; size < Math.min(8, file.length); size++)
@@ -22,11 +22,14 @@ describe('A CSV file', () => {
   ]
   for (const [title, file] of [
     ['with lines that end in LF', 'email,password_hash,name\na@x,h1,Ana\nb@x,h2,\n'],
-    ['case 082: with CR LF throughout', 'email,password_hash,name\r\na@x,h1,Ana\r\nb@x,h2,\r\n'],
+    // Public case 082
+    ['with CR LF throughout', 'email,password_hash,name\r\na@x,h1,Ana\r\nb@x,h2,\r\n'],
     ['with CR alone', 'email,password_hash,name\ra@x,h1,Ana\rb@x,h2,\r'],
     ['with LF in the header and CR LF behind it', 'email,password_hash,name\na@x,h1,Ana\r\nb@x,h2,\r\n'],
-    ['case 082: without an end of its last line', 'email,password_hash,name\na@x,h1,Ana\nb@x,h2,'],
-    ['case 082: with blank lines at its end', 'email,password_hash,name\na@x,h1,Ana\nb@x,h2,\n\n\n'],
+    // Public case 082
+    ['without an end of its last line', 'email,password_hash,name\na@x,h1,Ana\nb@x,h2,'],
+    // Public case 082
+    ['with blank lines at its end', 'email,password_hash,name\na@x,h1,Ana\nb@x,h2,\n\n\n'],
     ['with blanks and tabs in a line at its end', 'email,password_hash,name\na@x,h1,Ana\nb@x,h2,\n \t \r\n'],
     ['with a byte-order mark', '\ufeffemail,password_hash,name\na@x,h1,Ana\nb@x,h2,\n'],
     ['with quoted fields', '"email","password_hash","name"\n"a@x","h1","Ana"\n"b@x","h2",""\n'],
@@ -43,7 +46,8 @@ describe('A CSV file', () => {
 
   it('may have no rows', async () => assert.deepEqual(await read('email,password_hash'), []))
 
-  it('case 082: has rows in the line where they begin, whatever their fields hold', async () => {
+  // Public case 082
+  it('reports each row with the line where it begins, whatever its fields contain', async () => {
     for (const end of ['\n', '\r\n', '\r'])
       assert.deepEqual(
         await read(
@@ -78,7 +82,7 @@ describe('A CSV file', () => {
     ['LF', '\n'],
     ['CR', '\r'],
   ] as const)
-    it(`loses one line by a quotation mark in the wrong place, wherever that would lead: ${name}`, async () => {
+    it(`loses only one line by a misplaced quotation mark, whatever follows it: ${name}`, async () => {
       assert.deepEqual(
         await read(
           [
@@ -105,7 +109,7 @@ describe('A CSV file', () => {
       )
     })
 
-  it('loses one line, and fills no memory, by a mark that is not closed or a line that does not end', async () => {
+  it('loses only one line, in constant memory, by an unclosed quotation mark or an endless line', async () => {
     const many = Array.from({ length: 20_000 }, (_, at) => `c${at}@x,h,\n`).join('')
     for (const [spoilt, problem] of [
       ['a@x,h1,"Ana\n', TOO_LONG],
@@ -124,7 +128,7 @@ describe('A CSV file', () => {
     }
   })
 
-  it('takes a row of 60,000 bytes', async () => {
+  it('accepts a row of 60,000 bytes', async () => {
     const found = await read(`email,password_hash,notes\na@x,h,"${'n\n'.repeat(30_000)}"\nb@x,h,\n`)
     assert.deepEqual(found, [
       [2, 'a@x', 'h', ''],
@@ -132,7 +136,7 @@ describe('A CSV file', () => {
     ])
   })
 
-  it('has a row refused that is not UTF-8 where it is read', async () => {
+  it('has each row that is not UTF-8 refused', async () => {
     const file = Buffer.concat([
       Buffer.from('email,password_hash,name,notes\nñ@x,h,Núñez 🦊,\n'),
       Buffer.from('b@x,h,N\xfa\xf1ez,\n', 'latin1'),
@@ -145,11 +149,13 @@ describe('A CSV file', () => {
     ])
   })
 
-  it('tells of columns that are not read, once', async () => {
-    const told: unknown[] = []
-    await shortOf(csvRows(inPieces('id,email,password_hash,Phone\n1,a,b,2\n'), (names) => told.push(names)))
-    await shortOf(csvRows(inPieces('email,password_hash,name\n'), (names) => told.push(names)))
-    assert.deepEqual(told, [['id', 'phone']])
+  it('has its ignored columns reported once', async () => {
+    const ignored: unknown[] = []
+    await shortOf(
+      csvRows(inPieces('id,email,password_hash,Phone\n1,a,b,2\n'), (names) => ignored.push(names)),
+    )
+    await shortOf(csvRows(inPieces('email,password_hash,name\n'), (names) => ignored.push(names)))
+    assert.deepEqual(ignored, [['id', 'phone']])
   })
 
   for (const [title, file] of [
@@ -164,7 +170,7 @@ describe('A CSV file', () => {
     ['has a mark in its first line', 'email,pass"word_hash\na@x,h\n'],
     ['is UTF-16', Buffer.from('\ufeffemail,password_hash\n', 'utf16le')],
   ] as const)
-    it(`is refused as a whole, and nothing of it told, where it ${title}`, async () => {
+    it(`is refused as a whole, without quoting it, when it ${title}`, async () => {
       await assert.rejects(shortOf(csvRows(inPieces(file), () => {})), {
         message:
           'The first line must name the columns, separated by commas: email, password_hash and, where there are names, name.',

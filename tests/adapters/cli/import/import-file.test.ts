@@ -24,7 +24,7 @@ function fileOf(text: string, ending = 'csv'): string {
 }
 
 describe('customer import', () => {
-  test('takes in all rows, and nothing the second time', async () => {
+  test('imports all rows, and none the second time', async () => {
     const { run, hashOf, open } = makeCommandLine()
     const file = fileOf(GOOD)
     assert.deepEqual(await run(['customer', 'import', file]), {
@@ -42,7 +42,7 @@ describe('customer import', () => {
     assert.equal(process.listenerCount('SIGINT'), 0)
   })
 
-  test('reports each refused row in one line, without what it holds, and exits 1', async () => {
+  test('reports each refused row in one line, without its content, and exits 1', async () => {
     const { run, store } = makeCommandLine()
     const { code, stdout, stderr } = await run([
       'customer',
@@ -63,17 +63,17 @@ describe('customer import', () => {
     assert.equal(store.customers.size, 2)
   })
 
-  test('--dry-run tells the same and changes nothing', async () => {
+  test('--dry-run prints the same counts and changes nothing', async () => {
     const { run, store, put } = makeCommandLine()
     await put('BEA@example.com')
     const file = fileOf(`${GOOD}cleo@example.com,${SECRET},\n`)
     const { code, stdout, stderr } = await run(['customer', 'import', file, '--dry-run'])
-    assert.deepEqual([code, stdout], [1, 'Not changed anything. New: 1, already there: 1, refused: 1.\n'])
+    assert.deepEqual([code, stdout], [1, 'Dry run, nothing changed. New: 1, already there: 1, refused: 1.\n'])
     assert.match(stderr, /line 4: /)
     assert.equal(store.customers.size, 1)
   })
 
-  test('knows the format by the ending of the name', async () => {
+  test('recognizes the format by the file name extension', async () => {
     for (const [ending, text] of [
       ['CSV', GOOD],
       ['ndjson', JSON.stringify({ email: 'ana@example.com', password_hash: HASH })],
@@ -85,7 +85,7 @@ describe('customer import', () => {
     }
   })
 
-  test('reads standard input, and any name, by --format', async () => {
+  test('reads standard input, or any file name, with --format', async () => {
     const { run, store } = makeCommandLine()
     assert.equal((await run(['customer', 'import', '-', '--format', 'csv'], GOOD)).code, 0)
     assert.equal((await run(['customer', 'import', fileOf(GOOD, 'txt'), '--format', 'csv'])).code, 0)
@@ -93,19 +93,19 @@ describe('customer import', () => {
   })
 
   for (const [title, argv, line] of [
-    ['a name that tells no format', ['customers.txt'], /the name does not tell the format/],
-    ['standard input without a format', ['-'], /the name does not tell the format/],
+    ['a name that shows no format', ['customers.txt'], /the file name does not show the format/],
+    ['standard input without a format', ['-'], /the file name does not show the format/],
     ['an unknown format', ['x.csv', '--format', 'xlsx'], /Allowed choices are csv, ndjson/],
     ['no file', [], /missing required argument 'file'/],
   ] as const)
-    test(`calls ${title} wrong usage`, async () => {
+    test(`rejects ${title} as wrong usage`, async () => {
       const { code, stdout, stderr } = await makeCommandLine().run(['customer', 'import', ...argv])
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, line)
       assert.match(stderr, /^latchkey: [^\n]+\n$/)
     })
 
-  test('refuses what is no file before it opens the database', async () => {
+  test('refuses a path that is no file before it opens the database', async () => {
     const { run } = makeCommandLine({ withStore: () => assert.fail('opened') })
     const missing = join(folder.path, 'none.csv')
     for (const [file, code] of [
@@ -127,16 +127,16 @@ describe('customer import', () => {
     assert.doesNotMatch(stderr, /ana@|\$2y/)
   })
 
-  test('tells of columns that are not read, such as a mistyped one', async () => {
+  test('reports ignored columns, such as a mistyped one', async () => {
     const { stderr } = await makeCommandLine().run([
       'customer',
       'import',
       fileOf(`email,password_hash,full\u001bname\nana@example.com,${HASH},Ana\n`),
     ])
-    assert.equal(stderr, 'latchkey: Columns that are not read: full\ufffdname.\n')
+    assert.equal(stderr, 'latchkey: Ignored columns: full\ufffdname.\n')
   })
 
-  test('tells how far it came when the database goes away', async () => {
+  test('reports the progress when the database fails', async () => {
     const rows = Array.from({ length: 600 }, (_, at) => `customer-${at}@example.com,${HASH},\n`)
     const file = fileOf(`email,password_hash,name\n${rows.join('')}`)
     const command = makeCommandLine()

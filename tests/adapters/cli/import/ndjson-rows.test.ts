@@ -27,7 +27,7 @@ describe('An NDJSON file', () => {
     it(title, async () => assert.deepEqual(await read(file), rows))
   }
 
-  it('may have no names, and escapes in its texts', async () => {
+  it('may have no names, and escape sequences in its texts', async () => {
     assert.deepEqual(await read('\n{"email":"\\u00f1@x","password_hash":"h\\u0000"}'), [
       [2, 'ñ@x', 'h\0', null],
     ])
@@ -35,7 +35,7 @@ describe('An NDJSON file', () => {
     assert.deepEqual(await read('7'), [[1, 'Is not a JSON object.']])
   })
 
-  it('has a row refused that is no customer, and nothing of it told', async () => {
+  it('has each invalid row refused, without quoting it', async () => {
     const bad: readonly (readonly [text: string, problem: string])[] = [
       ['{"email":"a@x","password_hash":"secret"', 'Is not JSON.'],
       ['secret', 'Is not JSON.'],
@@ -55,12 +55,12 @@ describe('An NDJSON file', () => {
     ])
   })
 
-  it('has a row refused that is not UTF-8', async () => {
+  it('has each row that is not UTF-8 refused', async () => {
     const file = Buffer.concat([Buffer.from(`${a}\n`), Buffer.from(a.replace('Ana', 'N\xfa'), 'latin1')])
     assert.deepEqual(await read(file), [rows[0], [2, 'Is not UTF-8 text.']])
   })
 
-  it('loses the one line that does not end in time', async () => {
+  it('loses only the line that is too long', async () => {
     const long = `{"email":"${'a'.repeat(300_000)}","password_hash":"h"}`
     for (const size of [1000, 65_536, 1_000_000]) {
       const problem = 'Is longer than 65536 bytes.'

@@ -20,7 +20,7 @@ function aTerminal(columns = 100) {
 }
 
 describe('The progress bar', () => {
-  it('fills with the share that is done', () => {
+  it('shows the completed share', () => {
     const { bar, written, pass } = aTerminal()
     for (const [share, full, percent] of [
       [0, 0, '  0'],
@@ -35,7 +35,7 @@ describe('The progress bar', () => {
     }
   })
 
-  it('is drawn ten times a second at most', () => {
+  it('is drawn at most ten times a second', () => {
     const { bar, written, pass } = aTerminal()
     bar.show(0, 1)
     written()
@@ -47,7 +47,7 @@ describe('The progress bar', () => {
     assert.match(written(), /3 rows$/)
   })
 
-  it('makes place for other lines, once', () => {
+  it('is removed once, before other lines', () => {
     const { bar, written } = aTerminal()
     bar.clear()
     assert.equal(written(), '')
@@ -66,13 +66,13 @@ describe('The progress bar', () => {
     }
   })
 
-  it('tells the rows alone where the end is not known', () => {
+  it('shows only the number of rows when the total is unknown', () => {
     const { bar, written } = aTerminal()
     bar.show(null, 7)
     assert.equal(written(), `${CLEAR}Importing  7 rows`)
   })
 
-  it('is not there where nobody looks', () => {
+  it('is not drawn when the output is no terminal', () => {
     const stream = new PassThrough()
     const bar = createProgressBar(stream, () => 0)
     bar.show(0.5, 1)
