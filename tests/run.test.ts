@@ -26,7 +26,8 @@ describe('the run of the tests', () => {
     assert.notEqual(await exitOf(start(testFile('fails', "throw new Error('no')"))), 0)
   })
 
-  it('case 100: refuses in one sentence a database that does not answer', async () => {
+  // Public case 100
+  it('refuses in one sentence a database that does not answer', async () => {
     const run = start(testFile('never', ''), { TEST_DATABASE_URL: 'postgres://x:secret@127.0.0.1:1/x' })
     const [error, code] = await Promise.all([text(run.stderr), exitOf(run)])
     assert.match(error, /^TEST_DATABASE_URL is set, and 127\.0\.0\.1:1 refuses: [^\n]*\n$/)
@@ -34,7 +35,8 @@ describe('the run of the tests', () => {
   })
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    it(`case 100: ends its tests at ${signal} and removes what they left in the database`, {
+    // Public case 100
+    it(`ends its tests at ${signal} and removes what they left in the database`, {
       timeout: 30_000,
     }, async () => {
       const code = `

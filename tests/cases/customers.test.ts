@@ -26,7 +26,8 @@ const hashOfCost = (cost: number) => bcryptPasswordHasher({ cost }).hash(PASSWOR
 describe('customers from elsewhere', () => {
   const SAME = '04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 
-  test('case 025: log in with the e-mail in any case; me shows it as it is stored', async () => {
+  // Public case 025
+  test('log in with the e-mail in any case; me shows it as it is stored', async () => {
     await app.addCustomer({ email: 'Ana.Ruiz@Example.COM' })
     for (const email of ['ana.ruiz@example.com', 'ANA.RUIZ@EXAMPLE.COM', 'Ana.Ruiz@Example.COM']) {
       const { body } = await app.call('/api/login', { body: { email, password: PASSWORD } })
@@ -37,7 +38,8 @@ describe('customers from elsewhere', () => {
     }
   })
 
-  test('case 027: log in with any e-mail that could be stored', async () => {
+  // Public case 027
+  test('log in with any e-mail that could be stored', async () => {
     for (const email of [
       "o'hara@example.com",
       'jean@xn--mnchen-3ya.example',
@@ -49,14 +51,16 @@ describe('customers from elsewhere', () => {
     }
   })
 
-  test('case 028: a password keeps its blanks', async () => {
+  // Public case 028
+  test('a password keeps its blanks', async () => {
     await withHash('blank@example.com', '$2y$04$abcdefghijklmnopqrstuui.ptP7RN6GmuQ5A5kQERWyZLUDKJdcK')
     assert.equal(await login({ email: 'blank@example.com', password: ' hunter2 ' }), 200)
     assert.equal(await login({ email: 'blank@example.com', password: 'hunter2' }), 401)
     assert.equal(await login({ email: 'blank@example.com', password: '     ' }), 401)
   })
 
-  test('cases 057 and 063: hashes of $2a$, $2b$ and $2y$ are good, of long passwords too', async () => {
+  // Public case 057, case 063
+  test('hashes of $2a$, $2b$ and $2y$ are good, of long passwords too', async () => {
     for (const version of ['$2a$', '$2b$', '$2y$']) {
       await withHash(`v${version.slice(1, 3)}@example.com`, version + SAME)
       assert.equal(
@@ -68,7 +72,8 @@ describe('customers from elsewhere', () => {
     assert.equal(await login({ email: 'long@example.com', password: 'p'.repeat(100) }), 200)
   })
 
-  test('cases 058 and 060: a hash that is not whole is an ordinary 401 and one warning in the log', async () => {
+  // Public case 058, case 060
+  test('a hash that is not whole is an ordinary 401 and one warning in the log', async () => {
     const hashes = [
       `$2x$${SAME}`,
       `$2$${SAME}`,
@@ -100,7 +105,8 @@ describe('customers from elsewhere', () => {
     }
   })
 
-  test('case 066: a hash of less work than is configured logs in, several times at once, and no wrong password changes it', async (t) => {
+  // Public case 066
+  test('a hash of less work than is configured logs in, several times at once, and no wrong password changes it', async (t) => {
     const dear = await startApp({ database: app.database, env: { BCRYPT_COST: '11' } })
     t.after(() => dear.close())
     const email = 'cheap@example.com'
@@ -121,7 +127,8 @@ describe('customers from elsewhere', () => {
     assert.equal(await stored(email), renewed)
   })
 
-  test('case 066: a hash of another prefix or of more work is renewed, too, and no sound one', async () => {
+  // Public case 066
+  test('a hash of another prefix or of more work is renewed, too, and no sound one', async () => {
     for (const hash of [`$2y$${SAME}`, `$2a$${SAME}`, await hashOfCost(5)]) {
       const email = `dated-${hash.slice(1, 6)}@example.com`
       await withHash(email, hash)
@@ -136,7 +143,8 @@ describe('customers from elsewhere', () => {
     assert.equal(await stored('sound@example.com'), `$2b$${SAME}`)
   })
 
-  test('case 066: a password of 100 bytes logs in after its hash was renewed', async () => {
+  // Public case 066
+  test('a password of 100 bytes logs in after its hash was renewed', async () => {
     const email = 'long-dated@example.com'
     await withHash(email, '$2y$04$abcdefghijklmnopqrstuuNt.0ah97gHY3F7JC1Z6EXmQc0bQBhIO')
     assert.equal(await login({ email, password: 'p'.repeat(100) }), 200)
@@ -149,7 +157,8 @@ describe('customers from elsewhere', () => {
     ['the role may not write it', '42501'],
     ['the session is read-only', '25006'],
   ]) {
-    test(`case 066: a login succeeds though its hash cannot be renewed: ${what}`, async (t) => {
+    // Public case 066
+    test(`a login succeeds though its hash cannot be renewed: ${what}`, async (t) => {
       const email = `kept-${code}@example.com`
       const hash = `$2y$${SAME}`
       await withHash(email, hash)

@@ -23,7 +23,8 @@ const newToken = async () => app.login((await app.addCustomer()).email)
 const linesOf = ({ logLines }: RunningApp, pattern: RegExp) => logLines.filter((line) => pattern.test(line))
 
 describe('an outage', () => {
-  test('case 070: that ends every idle connection costs one call at most, and is one warning', async (t) => {
+  // Public case 070
+  test('that ends every idle connection costs one call at most, and is one warning', async (t) => {
     const env = { TOKEN_CACHE_TTL: '0s', DATABASE_POOL_MAX: '1' }
     const one = await startApp({ env })
     t.after(() => one.close())
@@ -49,7 +50,8 @@ describe('an outage', () => {
     assert.deepEqual(linesOf(one, /"level":"error"/), [])
   })
 
-  test('case 071: of a frozen server is 503 for each of fifty calls at once, and leaves nothing behind', async (t) => {
+  // Public case 071
+  test('of a frozen server is 503 for each of fifty calls at once, and leaves nothing behind', async (t) => {
     const database = await createTestDatabase()
     const proxy = await openTcpProxy(database.url)
     const env = { TOKEN_CACHE_TTL: '0s', DATABASE_POOL_MAX: '4' }
@@ -94,7 +96,8 @@ describe('an outage', () => {
     }
   })
 
-  test('case 072: a good or unknown token is 503, a wrong checksum or none 401, a login 503', async (t) => {
+  // Public case 072
+  test('a good or unknown token is 503, a wrong checksum or none 401, a login 503', async (t) => {
     const secret = await newToken()
     const { email } = await app.addCustomer()
     const proxy = await openTcpProxy(app.database.url)
@@ -120,7 +123,8 @@ describe('an outage', () => {
 })
 
 describe('what is told of a failure', () => {
-  test('case 096: neither a token nor a password that was put in a wrong place', async () => {
+  // Public case 096
+  test('neither a token nor a password that was put in a wrong place', async () => {
     const pasted = 'hunter2!'
     const elsewhere = anUnknownToken('prod')
     const login = (body: object) => app.call('/api/login', { body })
@@ -141,7 +145,8 @@ describe('what is told of a failure', () => {
       assert.equal(told.includes(text), false, text)
   })
 
-  test('case 097: of an error in the database neither the statement nor its values', async (t) => {
+  // Public case 097
+  test('of an error in the database neither the statement nor its values', async (t) => {
     const body = { email: 'hunter2@example.com', password: 'hunter2!' }
     const login = () => app.call('/api/login', { body, headers: { 'X-Request-Id': 'find-me' } })
     const told = (status: number, sentence: string, reason: string) => ({

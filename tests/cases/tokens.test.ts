@@ -29,7 +29,8 @@ async function handmade(abilities: readonly string[], expires = 'null'): Promise
 }
 
 describe('a token', () => {
-  test('case 035: two thousand are all found again', async () => {
+  // Public case 035
+  test('two thousand are all found again', async () => {
     const secrets = await Promise.all(
       Array.from({ length: 2000 }, () => tokenSecrets({ prefix: 'lk' }).issue()),
     )
@@ -47,7 +48,8 @@ describe('a token', () => {
     }
   })
 
-  test('case 040: with a name survives logouts and logins, and cannot log out', async () => {
+  // Public case 040
+  test('with a name survives logouts and logins, and cannot log out', async () => {
     const named = await handmade(['*'])
     const { email } = await app.addCustomer()
     const stranger = await app.login(email)
@@ -61,7 +63,8 @@ describe('a token', () => {
     assert.equal((await app.call('/api/me', { token: stranger })).status, 200)
   })
 
-  test('cases 041 and 048: abilities are compared exactly, from the database and from the cache alike', async () => {
+  // Public case 041, case 048
+  test('abilities are compared exactly, from the database and from the cache alike', async () => {
     const many = Array.from({ length: 5000 }, (_, i) => `a${i}:read`)
     for (const [abilities, status] of [
       [[], 403],
@@ -83,7 +86,8 @@ describe('a token', () => {
     assert.equal((await app.call('/api/status', { method: 'GET', token })).status, 401)
   })
 
-  test('case 050: of a login expires the configured time after it, however that is written', async () => {
+  // Public case 050
+  test('of a login expires the configured time after it, however that is written', async () => {
     for (const TOKEN_TTL of ['60m', '1h']) {
       const other = await startApp({ database: app.database, env: { TOKEN_TTL } })
       const beganMs = Date.now()
@@ -95,7 +99,8 @@ describe('a token', () => {
     }
   })
 
-  test('case 051: expires when it was told to at its making, whatever the setting says now', async () => {
+  // Public case 051
+  test('expires when it was told to at its making, whatever the setting says now', async () => {
     const [late, gone, never] = [
       await handmade([], `now() + interval '1 year'`),
       await handmade([], `now() - interval '1 second'`),
@@ -111,7 +116,8 @@ describe('a token', () => {
     }
   })
 
-  test('case 056: of a text and a hash written by hand is good', async () => {
+  // Public case 056
+  test('of a text and a hash written by hand is good', async () => {
     await app.database.sql(
       `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
        select gen_random_uuid(), id, 'golden', decode('d9c73349611964df0f866878883716ed54adfd765e9bac1d509ef00a89150160', 'hex'), '{}', now()
@@ -123,7 +129,8 @@ describe('a token', () => {
     )
   })
 
-  test('case 073: of a customer who is deleted by SQL is 401, cached or not', async () => {
+  // Public case 073
+  test('of a customer who is deleted by SQL is 401, cached or not', async () => {
     const { email, id } = await app.addCustomer()
     const secret = await app.login(email)
     await app.call('/api/me', { token: secret })
@@ -137,7 +144,8 @@ describe('a token', () => {
 })
 
 describe('the cache', () => {
-  test('cases 046 and 049: off, nothing is kept; full, everything is still served', async (t) => {
+  // Public case 046, case 049
+  test('off, nothing is kept; full, everything is still served', async (t) => {
     const off = await startApp({ database: app.database, env: { TOKEN_CACHE_TTL: '0s' } })
     t.after(() => off.close())
     const secret = await handmade([])

@@ -59,7 +59,7 @@ after(async () => {
   await app.close()
 })
 
-/** The one line of the log that a call leaves under its request id. */
+/** Calls `path` and returns the response body and the one log line with its request id. */
 async function logged(path: string, { url, logLines }: Pick<RunningApp, 'url' | 'logLines'> = app) {
   const id = `find-${path.slice(1)}-${logLines.length}`
   const response = await fetch(`${url}/api${path}`, { headers: { 'X-Request-Id': id } })
@@ -90,7 +90,7 @@ describe('A bug', () => {
       )
     })
 
-  test('is logged with its text where no error was thrown', async () => {
+  test('is logged with the thrown text if it is not an Error', async () => {
     assert.equal((await logged('/text')).fields.message, 'only a text')
   })
 
@@ -101,12 +101,12 @@ describe('A bug', () => {
     assert.doesNotMatch((await logged('/text', quiet)).line, /only a text/)
   })
 
-  test('is logged with the sentence of an error for operators, whatever the setting', async () => {
+  test('is logged with the sentence of an operator error under every setting', async () => {
     for (const each of [app, quiet])
       assert.equal((await logged('/refused', each)).fields.message, 'The table of orders is missing.')
   })
 
-  test('of a response is logged with the fields that do not fit, never with values, whatever the setting', async () => {
+  test('in a response is logged with the mismatched fields, without values, under every setting', async () => {
     for (const each of [app, quiet]) {
       const { body, line, fields } = await logged('/orders', each)
       assert.match(body, /"internal"/)
@@ -120,7 +120,7 @@ describe('A bug', () => {
     }
   })
 
-  test('of a statement is logged as the database puts it, without values', {
+  test('in a statement is logged with the database’s message, without values', {
     skip: postgresAlone,
   }, async () => {
     await app.database.sql('alter table customers rename column password_hash to gone')

@@ -53,8 +53,8 @@ function csvOf(rows: readonly (readonly [email: string, hash: string, name?: str
 
 const ndjsonOf = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('')
 
-describe('customers from elsewhere', () => {
-  test('cannot log in with the empty password, though another system hashed it', async () => {
+describe('imported customers', () => {
+  test('cannot log in with the empty password, even if its hash was imported', async () => {
     const ofEmpty = '$2b$04$WUHhXETkX0fnYkrqZU3ta.Dei9siemF7Y7u5EXht8HvVA41x1CvnW'
     fileOf('empty.csv', csvOf([['empty@example.com', ofEmpty]]))
     assert.equal((await latchkey('customer', 'import', 'empty.csv')).code, 0)
@@ -65,7 +65,8 @@ describe('customers from elsewhere', () => {
     assert.equal(await storedHash('empty@example.com'), ofEmpty)
   })
 
-  test('cases 027, 028, 057 and 063: log in with the e-mail and the password that they had', async () => {
+  // Public case 027, case 028, case 057, case 063
+  test('log in with their previous e-mail and password', async () => {
     const rows = [
       ["o'hara@example.com", HASH, PASSWORD],
       ['jean@xn--mnchen-3ya.example', `$2b$${TAIL}`, PASSWORD],
@@ -85,7 +86,8 @@ describe('customers from elsewhere', () => {
     assert.equal(await login('blank@example.com', '     '), 401)
   })
 
-  test('cases 058, 060, 061 and 068: are refused with what is no whole hash, and nothing of it is told', async () => {
+  // Public case 058, case 060, case 061, case 068
+  test('are refused with an incomplete hash, which is never printed', async () => {
     const kind = 'password_hash: Must be bcrypt of the version $2a$, $2b$ or $2y$.'
     const bad = [
       [`$2x$${TAIL}`, kind],
@@ -123,7 +125,8 @@ describe('customers from elsewhere', () => {
     }
   })
 
-  test('case 066: keep a hash of less work until they log in', { skip: sharedCaches }, async (t) => {
+  // Public case 066
+  test('keep a hash of lower cost until they log in', { skip: sharedCaches }, async (t) => {
     const dear = await startApp({ database: app.database, env: { BCRYPT_COST: '11' } })
     t.after(() => dear.close())
     const hash = '$2y$10$abcdefghijklmnopqrstuuG9vgRxibBkoVPvz73E3.IaYK../N/AO'
@@ -136,7 +139,8 @@ describe('customers from elsewhere', () => {
     }
   })
 
-  test('case 078: are one customer by the e-mail in any case, to a file, a command and a race of both', async () => {
+  // Public case 078
+  test('are unique by e-mail in any case, in a file, a command and a race of both', async () => {
     const file = fileOf(
       'two.csv',
       csvOf([
@@ -169,7 +173,8 @@ describe('customers from elsewhere', () => {
     if (added.code !== 0) assert.match(added.stderr, /exists already\.\n$/)
   })
 
-  test('case 082: of a file of another system go in whole, and a second run changes nothing', async () => {
+  // Public case 082
+  test('are all stored from a file of another system, and a second run changes nothing', async () => {
     const file = fileOf(
       'export.csv',
       [
@@ -197,7 +202,8 @@ describe('customers from elsewhere', () => {
     assert.equal(await storedHash('bea@example.com'), `$2b$${TAIL}`)
   })
 
-  test('case 036: go in once when a file is imported twice at the same time', async () => {
+  // Public case 036
+  test('are stored once when two imports of a file run in parallel', async () => {
     const made = [...madeCustomers({ good: 3000, bad: 0 })].join('')
     const [header = '', ...rows] = made.trim().split('\n')
     fileOf('up.csv', made)
@@ -214,7 +220,7 @@ describe('customers from elsewhere', () => {
     assert.equal(await stored(), 3000)
   })
 
-  test('are thousands: each bad row is reported once, and a second run and a dry one change nothing', async (t) => {
+  test('may be thousands: each invalid row is reported once, and neither a second nor a dry run changes anything', async (t) => {
     const made = { good: 4950, bad: 50 }
     const file = fileOf('many.csv', [...madeCustomers(made)].join(''))
     const import_ = (...more: string[]) => latchkey('customer', 'import', file, ...more)
@@ -240,7 +246,7 @@ describe('customers from elsewhere', () => {
     t.diagnostic(`5,000 rows: ${Math.round(first.ms)} ms`)
   })
 
-  test('stay in as whole batches when Ctrl-C ends the import, which a second run completes', async (t) => {
+  test('stay stored in complete batches after Ctrl-C, and a second run completes the import', async (t) => {
     const made = [...madeCustomers({ good: 1200, bad: 0 })].join('')
     const running = startLatchkey(['customer', 'import', '-', '--format', 'csv'], {
       ...options(),
@@ -266,7 +272,7 @@ describe('customers from elsewhere', () => {
 
   const terminal = 'script'
   const about = spawnSync(terminal, ['--version'], { encoding: 'utf8' }).stdout ?? ''
-  test('are shown on a terminal while they go in', {
+  test('are counted on a terminal during the import', {
     skip: about.includes('util-linux') ? false : 'script of util-linux, which makes a terminal, is not here',
   }, async () => {
     fileOf('shown.csv', [...madeCustomers({ good: 20_000, bad: 2 })].join(''))
@@ -285,7 +291,7 @@ describe('customers from elsewhere', () => {
       shares,
       [...shares].sort((a, b) => a - b),
     )
-    // A line of its own is never behind a bar that still stands there.
+    // A message never shares a line with the progress bar.
     for (const line of stdout.matchAll(/(.{0,4})(?:latchkey: |Imported: )/g))
       assert.match(line[1] ?? '', /\[K$|^$/)
     assert.match(stdout, /Imported: 20000, already there: 0, refused: 2\.\r\n/)
@@ -293,7 +299,7 @@ describe('customers from elsewhere', () => {
   })
 })
 
-describe('a password that everybody guesses first', () => {
+describe('a common password', () => {
   const add = (email: string, env: Record<string, string> = {}) =>
     runLatchkey(['customer', 'add', email, '--password-stdin'], {
       cwd: folder.path,
@@ -301,7 +307,7 @@ describe('a password that everybody guesses first', () => {
       input: 'PassWord1\n',
     })
 
-  test('is refused in any case of its letters, unless they are accepted', async () => {
+  test('is refused in any letter case, unless the blocklist is off', async () => {
     const { code, stdout, stderr } = await add('ana@example.com')
     assert.deepEqual(
       [code, stdout, stderr],
