@@ -13,14 +13,14 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })
 const core = files.filter((file) => /^(lib|domain|application)\//.test(file)).map((file) => join(src, file))
 
-describe('The arrows of the house', () => {
-  test('no file of src imports what its room may not know', () => {
+describe('The architecture', () => {
+  test('allows every import in src', () => {
     const found = files.flatMap((file) => breaches(file, readFileSync(join(src, file), 'utf8'), installed))
     assert.deepEqual(found, [])
   })
 
   for (const { path } of ROOMS) {
-    test(`the room ${path} is there and not empty`, () => {
+    test(`has files in the folder ${path}`, () => {
       assert.ok(
         files.some((file) => roomOf(file)?.path === path),
         `src/${path} holds no TypeScript`,
@@ -28,7 +28,7 @@ describe('The arrows of the house', () => {
     })
   }
 
-  test('every folder of adapters has a row in the table', () => {
+  test('has a rule for every folder of adapters', () => {
     const folders = readdirSync(join(src, 'adapters')).map((name) => `adapters/${name}`)
     assert.deepEqual(
       folders.filter((folder) => !ROOMS.some(({ path }) => path === folder)),
@@ -36,14 +36,14 @@ describe('The arrows of the house', () => {
     )
   })
 
-  test('every package that production installs belongs to an adapter', () => {
+  test('assigns every production package to an adapter', () => {
     assert.deepEqual(
       installed.filter((name) => !ROOMS.some((room) => lists(room, name))),
       [],
     )
   })
 
-  test('every package that a row lists is installed in production', () => {
+  test('lists only production packages', () => {
     const listed = ROOMS.flatMap(({ packages }) => (packages === 'every' ? [] : packages))
     const missing = listed.filter((name) => {
       const prefix = name.endsWith('/*') ? name.slice(0, -1) : null
@@ -52,13 +52,13 @@ describe('The arrows of the house', () => {
     assert.deepEqual(missing, [])
   })
 
-  test('domain and application compile with the language alone, without node or a browser', () => {
+  test('compiles domain and application without the types of node or a browser', () => {
     assert.ok(core.length > 0)
     assert.deepEqual(foreignNames(core), [])
   })
 })
 
-describe('A forbidden import would be seen', () => {
+describe('The check of imports', () => {
   const planted: readonly (readonly [what: string, file: string, source: string])[] = [
     ['domain → adapter', 'domain/planted.ts', `import { serve } from '../adapters/http/server.ts'`],
     ['domain → application', 'domain/planted.ts', `import type { Ports } from '../application/ports.ts'`],
@@ -102,7 +102,7 @@ describe('A forbidden import would be seen', () => {
     ['process as a module', 'main.ts', `import { env } from 'node:process'`],
   ]
   for (const [what, file, source] of planted) {
-    test(what, () => assert.equal(breaches(file, source, installed).length, 1))
+    test(`reports ${what}`, () => assert.equal(breaches(file, source, installed).length, 1))
   }
 
   const allowed: readonly (readonly [what: string, file: string, source: string])[] = [
@@ -130,7 +130,7 @@ describe('A forbidden import would be seen', () => {
     ],
   ]
   for (const [what, file, source] of allowed) {
-    test(`and a permitted one is not: ${what}`, () => {
+    test(`permits ${what}`, () => {
       assert.deepEqual(breaches(file, source, installed), [])
     })
   }
@@ -147,7 +147,7 @@ describe('A forbidden import would be seen', () => {
     `globalThis.process`,
     `import.meta.dirname`,
   ]) {
-    test(`the core does not compile with ${use}`, () => {
+    test(`refuses to compile the core with ${use}`, () => {
       const file = join(src, 'domain/planted.ts')
       assert.notDeepEqual(foreignNames([], new Map([[file, `export const x = () => ${use}\n`]])), [])
     })

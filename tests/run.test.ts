@@ -10,14 +10,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const runner = join(import.meta.dirname, 'run.ts')
 
-describe('the run of the tests', () => {
+describe('the test runner', () => {
   let folder: string
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'latchkey-run-'))
   })
   after(() => rmSync(folder, { recursive: true }))
 
-  it('says which database it uses and passes on success and failure', async () => {
+  it('prints its database and passes on success and failure', async () => {
     const passing = start(testFile('passes', ''))
     const [output, code] = await Promise.all([text(passing.stdout), exitOf(passing)])
     assert.match(output, /^Tests use the server of TEST_DATABASE_URL, [^\n]+\.\n/)
@@ -27,7 +27,7 @@ describe('the run of the tests', () => {
   })
 
   // Public case 100
-  it('refuses in one sentence a database that does not answer', async () => {
+  it('refuses an unreachable database in one sentence', async () => {
     const run = start(testFile('never', ''), { TEST_DATABASE_URL: 'postgres://x:secret@127.0.0.1:1/x' })
     const [error, code] = await Promise.all([text(run.stderr), exitOf(run)])
     assert.match(error, /^TEST_DATABASE_URL is set, and 127\.0\.0\.1:1 refuses: [^\n]*\n$/)
@@ -36,7 +36,7 @@ describe('the run of the tests', () => {
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // Public case 100
-    it(`ends its tests at ${signal} and removes what they left in the database`, {
+    it(`stops its tests at ${signal} and drops their databases`, {
       timeout: 30_000,
     }, async () => {
       const code = `
