@@ -54,7 +54,7 @@ function memoryDatabase(): Database & { readonly opened: Role[]; isReady: boolea
   return database
 }
 
-function configured(env: Readonly<Record<string, string>> = {}) {
+function createConfiguration(env: Readonly<Record<string, string>> = {}) {
   const settings = { PORT: '0', BCRYPT_COST: '4', LOG_LEVEL: 'silent', ...env }
   // No server listens there, so a connection to PostgreSQL would fail.
   const sources = { DATABASE_URL: 'postgres://127.0.0.1:1/none', ...settings }
@@ -63,7 +63,7 @@ function configured(env: Readonly<Record<string, string>> = {}) {
 
 describe('a service on a custom database', () => {
   const database = memoryDatabase()
-  const configuration = configured()
+  const configuration = createConfiguration()
   let service: Service
   before(async () => {
     const log = pinoLog({ level: 'silent' })
@@ -132,7 +132,7 @@ describe('a service on a custom database', () => {
   })
 
   test('runs commands on the same database and closes it after each', async () => {
-    const options = { configuration: configured({ TOKEN_CACHE_TTL: '0s' }), database }
+    const options = { configuration: createConfiguration({ TOKEN_CACHE_TTL: '0s' }), database }
     const closedBefore = database.closed
     const emails = await withStore(options, async ({ listCustomers }) =>
       (await listCustomers(null, 9)).map(({ email }) => email),
@@ -145,7 +145,7 @@ describe('a service on a custom database', () => {
   })
 
   test('acknowledges a command’s change once every cached validation has expired', async () => {
-    const options = { configuration: configured({ TOKEN_CACHE_TTL: '300ms' }), database }
+    const options = { configuration: createConfiguration({ TOKEN_CACHE_TTL: '300ms' }), database }
     const beganMs = performance.now()
     await withStore(options, async ({ customers, deadline }) => {
       const found = await customers.find('ana@example.com', deadline())
@@ -183,29 +183,29 @@ describe('a service on a custom database', () => {
 })
 
 describe('doctor on a custom database', () => {
-  const findingsOf = async (database: Database) =>
+  const diagnoseDatabase = async (database: Database) =>
     (await diagnose({ database, adapters: { passwords: fakePasswords() } })).findings.filter(({ name }) =>
       name.startsWith('database'),
     )
 
   test('reports the findings of that database and ignores DATABASE_URL', async () => {
     const found = checkPassed('database.shelf', 'It is there.', { books: 3 })
-    assert.deepEqual(await findingsOf({ ...memoryDatabase(), examine: async () => [found] }), [found])
+    assert.deepEqual(await diagnoseDatabase({ ...memoryDatabase(), examine: async () => [found] }), [found])
   })
 
   test('reports a database without checks and a failed check', async () => {
-    const [nothing] = await findingsOf(memoryDatabase())
+    const [nothing] = await diagnoseDatabase(memoryDatabase())
     assert.equal(nothing?.state, 'ok')
     const failing = async () => Promise.reject(new Error('no\nshelf'))
-    const [failed] = await findingsOf({ ...memoryDatabase(), examine: failing })
+    const [failed] = await diagnoseDatabase({ ...memoryDatabase(), examine: failing })
     assert.deepEqual([failed?.state, failed?.message], ['failure', 'no shelf'])
   })
 })
 
 describe('doctor on PostgreSQL with custom migrations', () => {
-  const examined = async (own: readonly MigrationSet[], env: Record<string, string>) => {
+  const examineDatabase = async (own: readonly MigrationSet[], env: Record<string, string>) => {
     const context = {
-      configuration: configured(env),
+      configuration: createConfiguration(env),
       log: pinoLog({ level: 'silent' }),
       clock: systemClock,
     }
@@ -218,10 +218,10 @@ describe('doctor on PostgreSQL with custom migrations', () => {
     const folder = join(import.meta.dirname, '../examples/orders/sql')
     const orders = { owner: 'orders', folder, table: 'orders_migrations' }
     const env = { DATABASE_URL: database.url, MIGRATE: 'off' }
-    const of = (findings: readonly CheckResult[]) =>
+    const findMigrationCheck = (findings: readonly CheckResult[]) =>
       findings.find(({ name }) => name === 'database.migrations')
-    assert.deepEqual(of(await examined([], env))?.state, 'ok')
-    const found = of(await examined([orders], env))
+    assert.deepEqual(findMigrationCheck(await examineDatabase([], env))?.state, 'ok')
+    const found = findMigrationCheck(await examineDatabase([orders], env))
     assert.deepEqual([found?.state, found?.message], ['failure', 'The schema lacks 0001_orders.'])
   })
 })
@@ -248,20 +248,23 @@ describe('several workers on a custom database', () => {
   const invalidations = { subscribe() {}, isCurrent: () => true, publish: async () => {} }
 
   test('are refused in one line if only one process can open it', () => {
-    assert.throws(() => workerEnvironment(open, configured({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })), {
-      name: 'BackendRefused',
-      message: 'WORKERS=2: only one process can serve from this database.',
-    })
+    assert.throws(
+      () => workerEnvironment(open, createConfiguration({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })),
+      {
+        name: 'BackendRefused',
+        message: 'WORKERS=2: only one process can serve from this database.',
+      },
+    )
   })
 
   test('are refused if one would cache a token that another revoked', () => {
     const shared = { ...open, workerEnv: { FILE: 'a' } }
-    const cached = configured({ WORKERS: '2' })
+    const cached = createConfiguration({ WORKERS: '2' })
     const isRefusal = (error: Error) =>
       error instanceof DatabaseUnusable && error.forOperators && /TOKEN_CACHE_TTL=0s/.test(error.message)
     assert.throws(() => workerEnvironment(shared, cached), isRefusal)
     assert.deepEqual(workerEnvironment({ ...shared, invalidations }, cached), { FILE: 'a' })
-    const uncached = configured({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })
+    const uncached = createConfiguration({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })
     assert.deepEqual(workerEnvironment(shared, uncached), { FILE: 'a' })
   })
 

@@ -22,7 +22,7 @@ function blocks(language: string): readonly string[] {
   )
 }
 
-function found(pattern: RegExp): readonly string[] {
+function findNames(pattern: RegExp): readonly string[] {
   const names = [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))]
   assert.ok(names.length > 0, `nothing fits ${pattern}`)
   return names
@@ -30,7 +30,7 @@ function found(pattern: RegExp): readonly string[] {
 
 test('the named settings exist', () => {
   const known: readonly string[] = [...SETTINGS.map(({ name }) => name), 'TEST_DATABASE_URL']
-  const named = found(/(?:`|^|export )([A-Z][A-Z_]+)(?=`|=)/gm)
+  const named = findNames(/(?:`|^|export )([A-Z][A-Z_]+)(?=`|=)/gm)
   assert.deepEqual(
     named.filter((name) => !known.includes(name)),
     [],
@@ -39,7 +39,9 @@ test('the named settings exist', () => {
 
 test('the commands and their options exist', () => {
   const program = createProgram({ version: '0.0.0' } as Operations, process)
-  for (const command of found(/latchkey ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?(?: --[a-z-]+)?)(?=[ `\n])/g)) {
+  for (const command of findNames(
+    /latchkey ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?(?: --[a-z-]+)?)(?=[ `\n])/g,
+  )) {
     let at: Command | undefined = program
     for (const word of command.split(' ')) {
       const option: boolean | undefined = at?.options.some(({ long }) => long === word)
@@ -51,7 +53,7 @@ test('the commands and their options exist', () => {
 })
 
 test('the named rows of the proof exist', () => {
-  for (const id of found(/(?:--row |Row )([A-Z]\d+\w*)/g)) {
+  for (const id of findNames(/(?:--row |Row )([A-Z]\d+\w*)/g)) {
     assert.ok(
       ROWS.some((row) => row.id === id),
       id,
@@ -88,7 +90,7 @@ describe('on a database', () => {
   test('the named settings of PostgreSQL exist', async () => {
     const rows = await app.database.sql<{ name: string }>('select name from pg_settings')
     const known = rows.map(({ name }) => name)
-    for (const name of found(/^\| `([a-z_]+)` /gm)) assert.ok(known.includes(name), name)
+    for (const name of findNames(/^\| `([a-z_]+)` /gm)) assert.ok(known.includes(name), name)
   })
 
   test('the command after a failover revokes only the tokens issued before it', async () => {

@@ -35,14 +35,14 @@ test('the dashboard queries only existing metrics and labels', async () => {
   const dashboard = readFileSync(join(import.meta.dirname, '../deploy/grafana-dashboard.json'), 'utf8')
   const { panels } = JSON.parse(dashboard) as { panels: { targets: { expr: string }[] }[] }
   const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
-  const labels = new Map([...(await serviceMetrics().collect())].map(({ name }) => [name, labelsOf(name)]))
+  const labels = new Map([...(await serviceMetrics().collect())].map(({ name }) => [name, listLabels(name)]))
   assert.ok(queries.length > 0)
   for (const query of queries) {
     const { metrics, names, faults } = read(query.replaceAll('$__rate_interval', '5m'))
     assert.equal(faults, 0, query)
     assert.ok(metrics.length > 0, query)
-    for (const metric of metrics) assert.ok(labels.has(familyOf(metric)), `${metric} in ${query}`)
-    const known = metrics.flatMap((metric) => labels.get(familyOf(metric)) ?? [])
+    for (const metric of metrics) assert.ok(labels.has(findFamily(metric)), `${metric} in ${query}`)
+    const known = metrics.flatMap((metric) => labels.get(findFamily(metric)) ?? [])
     for (const name of names)
       assert.ok(['job', 'instance', 'le', ...known].includes(name), `${name} in ${query}`)
   }
@@ -61,11 +61,11 @@ function read(query: string): { metrics: string[]; names: string[]; faults: numb
   return found
 }
 
-function familyOf(metric: string): string {
+function findFamily(metric: string): string {
   const whole = metric.replace(/_(bucket|sum|count)$/, '')
   return whole in METRICS && METRICS[whole as keyof typeof METRICS].type === 'histogram' ? whole : metric
 }
 
-function labelsOf(name: string): readonly string[] {
+function listLabels(name: string): readonly string[] {
   return name in METRICS ? METRICS[name as keyof typeof METRICS].labels : []
 }

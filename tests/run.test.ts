@@ -19,17 +19,17 @@ describe('the test runner', () => {
 
   it('prints its database and passes on success and failure', async () => {
     const passing = start(testFile('passes', ''))
-    const [output, code] = await Promise.all([text(passing.stdout), exitOf(passing)])
+    const [output, code] = await Promise.all([text(passing.stdout), waitForExit(passing)])
     assert.match(output, /^Tests use the server of TEST_DATABASE_URL, [^\n]+\.\n/)
     assert.match(output, /pass 1/)
     assert.equal(code, 0)
-    assert.notEqual(await exitOf(start(testFile('fails', "throw new Error('no')"))), 0)
+    assert.notEqual(await waitForExit(start(testFile('fails', "throw new Error('no')"))), 0)
   })
 
   // Public case 100
   it('refuses an unreachable database in one sentence', async () => {
     const run = start(testFile('never', ''), { TEST_DATABASE_URL: 'postgres://x:secret@127.0.0.1:1/x' })
-    const [error, code] = await Promise.all([text(run.stderr), exitOf(run)])
+    const [error, code] = await Promise.all([text(run.stderr), waitForExit(run)])
     assert.match(error, /^TEST_DATABASE_URL is set, and 127\.0\.0\.1:1 refuses: [^\n]*\n$/)
     assert.equal(code, 1)
   })
@@ -47,7 +47,7 @@ describe('the test runner', () => {
       const run = start(testFile(`waits-${signal}`, code))
       const [, prefix, pid] = await untilPrinted(run, /READY (\S+) (\d+)/)
       run.kill(signal)
-      assert.equal(await exitOf(run), 1)
+      assert.equal(await waitForExit(run), 1)
       while (isAlive(Number(pid))) await sleep(50)
       const { Client } = await import('pg')
       const client = new Client({ connectionString: process.env.TEST_DATABASE_URL })
@@ -72,7 +72,7 @@ function start(file: string, env: NodeJS.ProcessEnv = {}) {
   })
 }
 
-async function exitOf(run: ChildProcess): Promise<unknown> {
+async function waitForExit(run: ChildProcess): Promise<unknown> {
   const [code] = await once(run, 'exit')
   return code
 }

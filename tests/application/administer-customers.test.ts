@@ -10,7 +10,7 @@ const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 const WHOLE = 'Must be a whole bcrypt hash.'
 const CONTROL = 'Must not contain control characters.'
 
-const refused = (field: string, sentence: string) => (error: unknown) => {
+const isRefusal = (field: string, sentence: string) => (error: unknown) => {
   assert.ok(error instanceof ValidationFailed)
   assert.deepEqual(error.errors, { [field]: [sentence] })
   return true
@@ -48,16 +48,16 @@ describe('Adding a customer', () => {
   })
 
   it('refuses a blocklisted password and does not check a hash against the blocklist', async () => {
-    const asked: string[] = []
+    const checked: string[] = []
     const core = memoryCore(() => ({
       blocklist: {
         async has(password) {
-          asked.push(password)
+          checked.push(password)
           return password === 'password'
         },
       },
     }))
-    const common = refused('password', 'Is among the passwords that are guessed first.')
+    const common = isRefusal('password', 'Is among the passwords that are guessed first.')
     await assert.rejects(add(core, { password: { password: 'password' } }), common)
     const customer = await add(core, { password: { password: 'passwort' } })
     assert.ok(customer)
@@ -65,7 +65,7 @@ describe('Adding a customer', () => {
     await assert.rejects(set({ password: 'password' }), common)
     assert.equal(await storedHash(core, customer.email), hashOf('passwort'))
     await set({ passwordHash: HASH })
-    assert.deepEqual(asked, ['password', 'passwort', 'password'])
+    assert.deepEqual(checked, ['password', 'passwort', 'password'])
   })
 
   it('returns null when the e-mail is taken in any ASCII case, and changes nothing', async () => {
@@ -112,7 +112,7 @@ describe('Adding a customer', () => {
     it(`is refused with ${what}, before any store call`, async () => {
       const { port, calls } = unreachable<Customers>(new Unavailable())
       const core = memoryCore(() => ({ customers: port }))
-      await assert.rejects(add(core, input), refused(field, sentence))
+      await assert.rejects(add(core, input), isRefusal(field, sentence))
       assert.deepEqual(calls, [])
     })
   }
@@ -163,8 +163,8 @@ describe('Setting a password', () => {
     const set = (password: Parameters<Core['customers']['setPassword']>[1]) =>
       core.customers.setPassword(id, password, core.deadline())
     const long = 'Must have at most 72 bytes.'
-    await assert.rejects(set({ password: '€'.repeat(25) }), refused('password', long))
-    await assert.rejects(set({ passwordHash: `${HASH}\r` }), refused('password_hash', WHOLE))
+    await assert.rejects(set({ password: '€'.repeat(25) }), isRefusal('password', long))
+    await assert.rejects(set({ passwordHash: `${HASH}\r` }), isRefusal('password_hash', WHOLE))
     assert.equal(await storedHash(core, email), hashOf('right'))
     assert.deepEqual(core.announced, [])
   })

@@ -241,19 +241,19 @@ describe('Pruning tokens', () => {
   })
 
   it('waits while another instance prunes', async () => {
-    const asked = [deferred<void>(), deferred<void>()]
+    const called = [deferred<void>(), deferred<void>()]
     let calls = 0
     const { tokens, deadline, clock } = core(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
         async prune() {
-          asked[calls]?.resolve()
+          called[calls]?.resolve()
           return calls++ === 0 ? null : 7
         },
       },
     }))
     const pruning = tokens.prune(0, deadline)
-    await asked[0]?.promise
+    await called[0]?.promise
     await turn()
     assert.equal(calls, 1)
     clock.advance(100)

@@ -22,7 +22,7 @@ const login = (core: Core, email: string, password = 'right') =>
 const authenticate = async (core: Core, secret: string) =>
   core.authenticate(secret, core.deadline(), requester())
 /** The events recorded since the last call. */
-const recorded = (core: Core) => core.recorded.splice(0)
+const takeRecorded = (core: Core) => core.recorded.splice(0)
 
 describe('A login records', () => {
   it('the number of revoked tokens, the issued token and its success, in this order', async () => {
@@ -34,7 +34,7 @@ describe('A login records', () => {
     ]) {
       const { token } = await login(core, email)
       const of = { ...REQUEST, customer_id: id, token_id: token.id }
-      assert.deepEqual(recorded(core), [
+      assert.deepEqual(takeRecorded(core), [
         ...revoked,
         { ...of, event: 'token.issued', token_name: 'login' },
         { ...of, event: 'login.succeeded' },
@@ -54,7 +54,7 @@ describe('A login records', () => {
       ['hunter2!', 'right', null, 'unknown'],
     ] as const) {
       await assert.rejects(login(core, email, password), InvalidCredentials)
-      assert.deepEqual(recorded(core), [{ ...REQUEST, event: 'login.failed', customer_id, reason }])
+      assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'login.failed', customer_id, reason }])
     }
   })
 
@@ -84,7 +84,7 @@ describe('A login records', () => {
       }))
       const { email } = await core.customer()
       await assert.rejects(login(core, email), TooManyRequests)
-      assert.deepEqual(recorded(core), [{ ...REQUEST, event: 'login.throttled', reason: name }])
+      assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'login.throttled', reason: name }])
     }
   })
 
@@ -100,7 +100,7 @@ describe('A login records', () => {
     }))
     const { email } = await core.customer()
     await assert.rejects(login(core, email), Unavailable)
-    assert.deepEqual(recorded(core), [])
+    assert.deepEqual(takeRecorded(core), [])
   })
 })
 
@@ -124,10 +124,10 @@ describe('Authentication records', () => {
     ] as const) {
       await assert.rejects(authenticate(core, secret), InvalidToken)
       const of = { customer_id: token.customerId, token_id: token.id }
-      assert.deepEqual(recorded(core), [{ ...REQUEST, ...of, event: 'token.denied', reason }])
+      assert.deepEqual(takeRecorded(core), [{ ...REQUEST, ...of, event: 'token.denied', reason }])
     }
     await assert.rejects(authenticate(core, anUnknownSecret()), InvalidToken)
-    assert.deepEqual(recorded(core), [{ ...REQUEST, event: 'token.denied', reason: 'unknown' }])
+    assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'token.denied', reason: 'unknown' }])
   })
 
   it('nothing for a valid token, a malformed token, or an unavailable store', async () => {
@@ -146,7 +146,7 @@ describe('Authentication records', () => {
     await assert.rejects(authenticate(core, `${secret}x`), InvalidToken)
     isAway = true
     await assert.rejects(authenticate(core, secret), Unavailable)
-    assert.deepEqual(recorded(core), [])
+    assert.deepEqual(takeRecorded(core), [])
   })
 
   it('a valid token only if it lacks a required ability', async () => {
@@ -154,10 +154,10 @@ describe('Authentication records', () => {
     const { secret, token } = await core.token(await core.customer(), { abilities: ['orders:read'] })
     const caller = await authenticate(core, secret)
     core.authorize(caller, ['orders:read'], requester())
-    assert.deepEqual(recorded(core), [])
+    assert.deepEqual(takeRecorded(core), [])
     assert.throws(() => core.authorize(caller, ['orders:write'], requester()), InsufficientScope)
     const of = { customer_id: token.customerId, token_id: token.id }
-    assert.deepEqual(recorded(core), [
+    assert.deepEqual(takeRecorded(core), [
       { ...REQUEST, ...of, event: 'token.denied', reason: 'insufficient_scope' },
     ])
   })
@@ -171,14 +171,14 @@ describe('A logout records', () => {
     const caller = await authenticate(core, secret)
     const logout = () => core.logout(caller, core.deadline(), requester())
     const of = { ...REQUEST, customer_id: id, token_id: token.id }
-    recorded(core)
+    takeRecorded(core)
     await logout()
-    assert.deepEqual(recorded(core), [{ ...of, event: 'token.revoked', reason: 'logout' }])
+    assert.deepEqual(takeRecorded(core), [{ ...of, event: 'token.revoked', reason: 'logout' }])
     await assert.rejects(logout(), InvalidToken)
-    assert.deepEqual(recorded(core), [{ ...of, event: 'token.denied', reason: 'revoked' }])
+    assert.deepEqual(takeRecorded(core), [{ ...of, event: 'token.denied', reason: 'revoked' }])
     core.clock.advance(3_600_000)
     await assert.rejects(logout(), InvalidToken)
-    assert.deepEqual(recorded(core), [{ ...of, event: 'token.denied', reason: 'expired' }])
+    assert.deepEqual(takeRecorded(core), [{ ...of, event: 'token.denied', reason: 'expired' }])
   })
 
   it('nothing for a named token or an unknown outcome', async () => {
@@ -192,7 +192,7 @@ describe('A logout records', () => {
     ] as const) {
       const caller = await authenticate(core, (await core.token(customer, { name })).secret)
       await assert.rejects(core.logout(caller, core.deadline(), requester()), refusal)
-      assert.deepEqual(recorded(core), [])
+      assert.deepEqual(takeRecorded(core), [])
     }
   })
 })
@@ -200,13 +200,13 @@ describe('A logout records', () => {
 it('A service route records only refused requests', () => {
   const core = memoryCore()
   core.verifyServiceToken(SERVICE.secret, requester())
-  assert.deepEqual(recorded(core), [])
+  assert.deepEqual(takeRecorded(core), [])
   for (const [presented, reason] of [
     [null, 'missing'],
     ['canary', 'unknown'],
   ] as const) {
     assert.throws(() => core.verifyServiceToken(presented, requester()), InvalidServiceToken)
-    assert.deepEqual(recorded(core), [{ ...REQUEST, event: 'service.denied', reason }])
+    assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'service.denied', reason }])
   }
 })
 
@@ -218,7 +218,7 @@ describe('An operator’s change of a customer', () => {
     assert.ok(added)
     const customer_id = added.id
     const happened = (event: string, reason: string | null = null, count = 0) => {
-      const events = recorded(core)
+      const events = takeRecorded(core)
       const revoked = { event: 'token.revoked', customer_id, reason, count }
       assert.deepEqual(events, [{ event, customer_id }, ...(reason === null ? [] : [revoked])])
     }
@@ -266,7 +266,7 @@ describe('An operator’s change of a customer', () => {
     await assert.rejects(act(away), Unavailable)
     for (const what of ['disable', 'enable', 'delete'] as const)
       await assert.rejects(away.customers[what]('x', away.deadline()), Unavailable)
-    assert.deepEqual([recorded(core), recorded(away)], [[], []])
+    assert.deepEqual([takeRecorded(core), takeRecorded(away)], [[], []])
   })
 })
 

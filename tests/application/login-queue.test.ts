@@ -11,7 +11,7 @@ const login = (core: Core, email: string, password = 'right') =>
 
 describe('The slot of a login in the hashing queue', () => {
   /** A core that counts the slots requested and held. Each login first checks for a free slot, then takes its own. */
-  function counted(replaced: Parameters<typeof memoryCore>[0] = () => ({})) {
+  function createCountedCore(replaced: Parameters<typeof memoryCore>[0] = () => ({})) {
     const slots = { requested: 0, held: 0 }
     const core = memoryCore((ports) => ({
       passwords: {
@@ -36,7 +36,7 @@ describe('The slot of a login in the hashing queue', () => {
   }
 
   it('is released after a success, once the hash is renewed', async () => {
-    const { core, slots } = counted()
+    const { core, slots } = createCountedCore()
     const { id, email } = await core.customer()
     let heldDuringRehash = 0
     core.passwords.hash = async () => {
@@ -51,7 +51,7 @@ describe('The slot of a login in the hashing queue', () => {
   })
 
   it('serves all verifications of a login', async () => {
-    const { core, slots } = counted()
+    const { core, slots } = createCountedCore()
     const { id, email } = await core.customer()
     core.passwords.whileVerifying = (count) =>
       count === 1 ? core.ports.customers.setPasswordHash(id, hashOf('new'), 1, 1000) : null
@@ -81,7 +81,7 @@ describe('The slot of a login in the hashing queue', () => {
     ],
   ] as const) {
     it(`is released after ${what}`, async () => {
-      const { core, slots } = counted(replaced)
+      const { core, slots } = createCountedCore(replaced)
       const { email } = await core.customer()
       Object.assign(core.passwords, fault)
       await login(core, email).catch(() => {})

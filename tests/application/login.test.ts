@@ -59,18 +59,18 @@ describe('A login', () => {
   })
 
   it('looks up the folded e-mail, so that a store need not trim', async () => {
-    const asked: string[] = []
+    const lookups: string[] = []
     const core = memoryCore(({ customers }) => ({
       customers: {
         ...customers,
         async findByEmail(email) {
-          asked.push(email)
+          lookups.push(email)
           return null
         },
       },
     }))
     await assert.rejects(login(core, '\t Ana@Example.COM \r\n'), InvalidCredentials)
-    assert.deepEqual(asked, ['ana@example.com'])
+    assert.deepEqual(lookups, ['ana@example.com'])
   })
 
   it('revokes the earlier login token and no other', async () => {
@@ -243,7 +243,7 @@ describe('A login', () => {
 const GONE = new Error('gone')
 
 /** An in-memory core with the throttle used in production, and the audit events it recorded. */
-function guarded(failures = 3) {
+function createThrottledCore(failures = 3) {
   const events: [AuditEventName, unknown][] = []
   const limits = { loginLimitAccount: { failures, windowMs: 900_000 }, loginLimitAddress: null }
   const core = memoryCore(
@@ -263,7 +263,7 @@ function guarded(failures = 3) {
 
 describe('A throttled login', () => {
   it('is refused without a verification once the limit is reached, and is audited', async () => {
-    const { core, events, from } = guarded()
+    const { core, events, from } = createThrottledCore()
     const { email } = await core.customer()
     for (let i = 0; i < 3; i++) await assert.rejects(from(email, 'wrong'), InvalidCredentials)
     await assert.rejects(from(email, 'right'), (error: unknown) => {
@@ -286,7 +286,7 @@ describe('A throttled login', () => {
   })
 
   it('counts failures for an unknown e-mail, in any case, like those of a customer', async () => {
-    const { core, from } = guarded()
+    const { core, from } = createThrottledCore()
     for (const email of ['nobody@example.com', 'NOBODY@example.com', ' nobody@example.com']) {
       await assert.rejects(from(email, 'wrong'), InvalidCredentials)
     }
@@ -295,7 +295,7 @@ describe('A throttled login', () => {
   })
 
   it('counts parallel failures like consecutive failures', async () => {
-    const { core, events, from } = guarded()
+    const { core, events, from } = createThrottledCore()
     const { email } = await core.customer()
     const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => from(email, 'wrong')))
     const reasons = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason.constructor)
@@ -306,7 +306,7 @@ describe('A throttled login', () => {
   })
 
   it('with the right password succeeds in parallel with others', async () => {
-    const { core, from } = guarded()
+    const { core, from } = createThrottledCore()
     const { id, email } = await core.customer()
     await Promise.all(Array.from({ length: 20 }, () => from(email, 'right')))
     const states = [...core.store.tokens.values()].filter(({ customerId }) => customerId === id)
@@ -314,7 +314,7 @@ describe('A throttled login', () => {
   })
 
   it('with the right password resets the earlier failures', async () => {
-    const { core, from } = guarded()
+    const { core, from } = createThrottledCore()
     const { email } = await core.customer()
     for (let round = 0; round < 3; round++) {
       for (let i = 0; i < 2; i++) await assert.rejects(from(email, 'wrong'), InvalidCredentials)
@@ -323,7 +323,7 @@ describe('A throttled login', () => {
   })
 
   it('releases its slot when its client disconnects', async () => {
-    const { core, from } = guarded(1)
+    const { core, from } = createThrottledCore(1)
     const { email } = await core.customer()
     const gone = new AbortController()
     core.passwords.whileVerifying = (count) => {
@@ -336,7 +336,7 @@ describe('A throttled login', () => {
   })
 
   it('waits for other logins from its address and leaves the queue when its client disconnects', async () => {
-    const { core, from } = guarded(1)
+    const { core, from } = createThrottledCore(1)
     const { email } = await core.customer()
     const first = deferred<void>()
     core.passwords.whileVerifying = (count) => (count === 1 ? first.promise : undefined)
@@ -352,7 +352,7 @@ describe('A throttled login', () => {
 
   it('always leaves the hashing queue', async () => {
     for (const failing of ['nothing', 'credentials', 'throttle'] as const) {
-      const { core, from } = guarded(1)
+      const { core, from } = createThrottledCore(1)
       const { email } = await core.customer()
       let queued = 0
       core.passwords.queue = () => {
@@ -367,7 +367,7 @@ describe('A throttled login', () => {
   })
 
   it('takes no slot when passwords cannot be verified', async () => {
-    const { core, events, from } = guarded(1)
+    const { core, events, from } = createThrottledCore(1)
     const { email } = await core.customer()
     const { queue } = core.passwords
     core.passwords.queue = reject

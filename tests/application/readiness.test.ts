@@ -7,7 +7,7 @@ const WELL: DatabaseStatus = { reachable: true, current: true }
 const ILL: DatabaseStatus = { reachable: false, current: false }
 
 /** A database with a settable status, and the readiness that checks it. */
-function observed(first: DatabaseStatus) {
+function createReadiness(first: DatabaseStatus) {
   const clock = movableClock()
   const database = { state: first, checks: 0 }
   const readiness = debouncedReadiness(async () => {
@@ -31,7 +31,7 @@ function observed(first: DatabaseStatus) {
 
 describe('Readiness', () => {
   test('turns ready at the first successful check', async () => {
-    const { database, ready } = observed(ILL)
+    const { database, ready } = createReadiness(ILL)
     assert.equal(await ready(), false)
     database.state = { reachable: true, current: false }
     assert.equal(await ready(), false)
@@ -40,7 +40,7 @@ describe('Readiness', () => {
   })
 
   test('turns unready after a second of failures and ready after a second without failures', async () => {
-    const { database, ready, pass, readiness } = observed(WELL)
+    const { database, ready, pass, readiness } = createReadiness(WELL)
     assert.equal(await ready(), true)
     for (const state of [ILL, WELL]) {
       database.state = state
@@ -61,7 +61,7 @@ describe('Readiness', () => {
 
   test('does not change while the database flaps', async () => {
     for (const start of [WELL, ILL]) {
-      const { database, ready, pass } = observed(WELL)
+      const { database, ready, pass } = createReadiness(WELL)
       await ready()
       database.state = start
       await ready()
@@ -76,7 +76,7 @@ describe('Readiness', () => {
   })
 
   test('shares one check among concurrent requests and stops checking when closed', async () => {
-    const { database, readiness, pass } = observed(WELL)
+    const { database, readiness, pass } = createReadiness(WELL)
     await Promise.all(Array.from({ length: 100 }, () => readiness.ask()))
     assert.equal(database.checks, 1)
     database.state = ILL

@@ -17,7 +17,7 @@ const wait: LoginAdmission = { kind: 'wait', forMs: 25 }
 const limit = { name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 1000 } as const
 
 /** A throttle that returns these admissions in order, repeats the last one, and records the outcomes. */
-function throttledBy(...admissions: readonly LoginAdmission[]) {
+function createAttempt(...admissions: readonly LoginAdmission[]) {
   const clock = movableClock()
   const gone = new AbortController()
   const outcomes: LoginOutcome[] = []
@@ -52,13 +52,13 @@ const decided = () => assert.fail('the attempt was decided')
 
 describe('A throttled attempt', () => {
   it('is decided while it holds a slot and reports its success', async () => {
-    const { run, outcomes } = throttledBy(taken)
+    const { run, outcomes } = createAttempt(taken)
     assert.equal(await run(async () => 'result'), 'result')
     assert.deepEqual(outcomes, ['succeeded'])
   })
 
   it('counts as a failure only for invalid credentials', async () => {
-    const { run, outcomes } = throttledBy(taken)
+    const { run, outcomes } = createAttempt(taken)
     for (const error of [new InvalidCredentials(), new Unavailable(), new Error('a bug')]) {
       await assert.rejects(
         run(() => Promise.reject(error)),
@@ -69,7 +69,7 @@ describe('A throttled attempt', () => {
   })
 
   it('is refused without a decision when failures have used up the slots', async () => {
-    const { run, outcomes } = throttledBy({ kind: 'refused', limit })
+    const { run, outcomes } = createAttempt({ kind: 'refused', limit })
     await assert.rejects(run(decided), (error: unknown) => {
       assert.ok(error instanceof TooManyRequests)
       assert.equal(error.limit, limit)
@@ -79,7 +79,7 @@ describe('A throttled attempt', () => {
   })
 
   it('waits while others are decided, then takes its slot', async () => {
-    const { run, pass, takes } = throttledBy(wait, wait, taken)
+    const { run, pass, takes } = createAttempt(wait, wait, taken)
     const running = run(async () => 'result')
     await pass(75)
     assert.equal(await running, 'result')
@@ -87,7 +87,7 @@ describe('A throttled attempt', () => {
   })
 
   it('is unavailable after two seconds of polling with backoff', async () => {
-    const { run, pass, takes } = throttledBy(wait)
+    const { run, pass, takes } = createAttempt(wait)
     const running = assert.rejects(run(decided), Unavailable)
     await pass(2000)
     await running
@@ -95,7 +95,7 @@ describe('A throttled attempt', () => {
   })
 
   it('stops waiting when its client disconnects', async () => {
-    const { run, gone } = throttledBy(wait)
+    const { run, gone } = createAttempt(wait)
     const running = run(decided)
     await turn()
     gone.abort(new Error('gone'))
@@ -103,7 +103,7 @@ describe('A throttled attempt', () => {
   })
 
   it('does not report a failure that was not counted', async () => {
-    const { run, throttle } = throttledBy(taken)
+    const { run, throttle } = createAttempt(taken)
     throttle.settle = () => Promise.reject(new Unavailable())
     await assert.rejects(
       run(() => Promise.reject(new InvalidCredentials())),
@@ -112,7 +112,7 @@ describe('A throttled attempt', () => {
   })
 
   it('keeps its own outcome when the slot cannot be released', async () => {
-    const { run, throttle } = throttledBy(taken)
+    const { run, throttle } = createAttempt(taken)
     throttle.settle = () => Promise.reject(new Unavailable())
     assert.equal(await run(async () => 'result'), 'result')
     await assert.rejects(
@@ -122,7 +122,7 @@ describe('A throttled attempt', () => {
   })
 
   it('releases its slot even after the login used up its store deadline', async () => {
-    const { throttle, clock, gone, outcomes } = throttledBy(taken)
+    const { throttle, clock, gone, outcomes } = createAttempt(taken)
     const deadline = createDeadline(1000, clock)
     await withLoginThrottle(throttle, attempt, deadline, clock, gone.signal, () =>
       deadline.run(async () => clock.advance(5000)),
@@ -131,7 +131,7 @@ describe('A throttled attempt', () => {
   })
 
   it('does not wait for the throttle to settle when a store is unavailable', async () => {
-    const { run, throttle } = throttledBy(taken)
+    const { run, throttle } = createAttempt(taken)
     throttle.settle = () => new Promise(() => {})
     await assert.rejects(
       run(() => Promise.reject(new Unavailable())),

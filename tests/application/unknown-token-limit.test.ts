@@ -27,7 +27,7 @@ async function presentMany(core: Core, times: number, secret?: string): Promise<
 }
 
 /** A core that counts its store lookups and can make them fail. */
-function counted() {
+function createCountedCore() {
   const state = { lookups: 0, isFailing: false }
   const core = memoryCore(({ loginTokens }) => ({
     loginTokens: {
@@ -45,7 +45,7 @@ function counted() {
 
 describe('The unknown token limit', () => {
   it('allows 100 lookups per address, then refuses without a lookup', async () => {
-    const { core, state } = counted()
+    const { core, state } = createCountedCore()
     assert.deepEqual(await presentMany(core, 100), new Set([InvalidToken]))
     assert.equal(state.lookups, 100)
     assert.deepEqual(await presentMany(core, 50), new Set([TooManyUnknownTokens]))
@@ -53,7 +53,7 @@ describe('The unknown token limit', () => {
   })
 
   it('reports when to retry and refills 20 lookups a second', async () => {
-    const { core } = counted()
+    const { core } = createCountedCore()
     await presentMany(core, 100)
     const refused = await present(core, anUnknownSecret())
     assert.ok(refused instanceof TooManyUnknownTokens)
@@ -68,7 +68,7 @@ describe('The unknown token limit', () => {
 
   it('charges revoked tokens, expired tokens and tokens of disabled customers', async () => {
     for (const end of ['revoked', 'expired', 'disabled'] as const) {
-      const { core, state } = counted()
+      const { core, state } = createCountedCore()
       const customer = await core.customer()
       const expiresAtMs = core.clock.nowMs() + 1000
       const { secret } = await core.token(customer, end === 'expired' ? { expiresAtMs } : {})
@@ -84,13 +84,13 @@ describe('The unknown token limit', () => {
   })
 
   it('limits each address separately', async () => {
-    const { core } = counted()
+    const { core } = createCountedCore()
     await presentMany(core, 101)
     assert.ok((await present(core, anUnknownSecret(), elsewhere)) instanceof InvalidToken)
   })
 
   it('always looks up tokens that this instance validated or issued', async () => {
-    const { core } = counted()
+    const { core } = createCountedCore()
     const validated = await core.token(await core.customer())
     assert.equal(await present(core, validated.secret, elsewhere), null)
     const { email, id } = await core.customer({}, 'right')
@@ -109,7 +109,7 @@ describe('The unknown token limit', () => {
   })
 
   it('remembers a token for a day', async () => {
-    const { core } = counted()
+    const { core } = createCountedCore()
     const customer = await core.customer()
     const { secret } = await core.token(customer, { expiresAtMs: null })
     assert.equal(await present(core, secret), null)
@@ -122,7 +122,7 @@ describe('The unknown token limit', () => {
   })
 
   it('does not charge valid tokens or failed lookups', async () => {
-    const { core, state } = counted()
+    const { core, state } = createCountedCore()
     const customer = await core.customer()
     await presentMany(core, 99)
     for (let i = 0; i < 50; i++) assert.equal(await present(core, (await core.token(customer)).secret), null)
@@ -134,7 +134,7 @@ describe('The unknown token limit', () => {
   })
 
   it('lets lookups in flight exceed the limit, at a cost of at most 5 s', async () => {
-    const { core, state } = counted()
+    const { core, state } = createCountedCore()
     const errors = await Promise.all(Array.from({ length: 1000 }, () => present(core, anUnknownSecret())))
     assert.ok(errors.every((error) => error instanceof InvalidToken))
     assert.equal(state.lookups, 1000)
@@ -145,7 +145,7 @@ describe('The unknown token limit', () => {
   })
 
   it('forgets the oldest address above 10,000', async () => {
-    const { core } = counted()
+    const { core } = createCountedCore()
     await presentMany(core, 101)
     for (let i = 0; i < 10_000; i++) await present(core, anUnknownSecret(), aRequester({ address: `a${i}` }))
     assert.ok((await present(core, anUnknownSecret())) instanceof InvalidToken)
@@ -161,7 +161,7 @@ describe('The unknown token limit', () => {
   })
 
   it('does not charge malformed tokens', async () => {
-    const { core } = counted()
+    const { core } = createCountedCore()
     await presentMany(core, 500, 'nonsense')
     assert.ok((await present(core, anUnknownSecret())) instanceof InvalidToken)
   })

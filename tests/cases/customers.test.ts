@@ -16,7 +16,7 @@ async function withHash(email: string, hash: string | null): Promise<void> {
   await app.database.sql('update customers set password_hash = $2 where email = $1', [email, hash])
 }
 
-async function stored(email: string): Promise<string> {
+async function findStoredHash(email: string): Promise<string> {
   const [row] = await app.database.sql('select password_hash from customers where email = $1', [email])
   return `${row?.password_hash}`
 }
@@ -115,16 +115,16 @@ describe('imported customers', () => {
     const status = async (password: string) =>
       (await costly.call('/api/login', { body: { email, password } })).status
     assert.equal(await status('wrong horse 9'), 401)
-    assert.equal(await stored(email), hash)
+    assert.equal(await findStoredHash(email), hash)
     assert.deepEqual(
       await Promise.all(['correct horse 9', 'correct horse 9', 'wrong horse 9'].map(status)),
       [200, 200, 401],
     )
-    const renewed = await stored(email)
+    const renewed = await findStoredHash(email)
     assert.match(renewed, /^\$2b\$11\$/)
     assert.equal(await status('correct horse 9'), 200)
     assert.equal(await status('wrong horse 9'), 401)
-    assert.equal(await stored(email), renewed)
+    assert.equal(await findStoredHash(email), renewed)
   })
 
   // Public case 066
@@ -133,14 +133,14 @@ describe('imported customers', () => {
       const email = `dated-${hash.slice(1, 6)}@example.com`
       await withHash(email, hash)
       assert.equal(await login({ email, password: PASSWORD }), 200)
-      const renewed = await stored(email)
+      const renewed = await findStoredHash(email)
       assert.match(renewed, /^\$2b\$04\$/)
       assert.equal(await login({ email, password: PASSWORD }), 200)
-      assert.equal(await stored(email), renewed)
+      assert.equal(await findStoredHash(email), renewed)
     }
     await withHash('sound@example.com', `$2b$${SAME}`)
     assert.equal(await login({ email: 'sound@example.com', password: PASSWORD }), 200)
-    assert.equal(await stored('sound@example.com'), `$2b$${SAME}`)
+    assert.equal(await findStoredHash('sound@example.com'), `$2b$${SAME}`)
   })
 
   // Public case 066
@@ -148,7 +148,7 @@ describe('imported customers', () => {
     const email = 'long-dated@example.com'
     await withHash(email, '$2y$04$abcdefghijklmnopqrstuuNt.0ah97gHY3F7JC1Z6EXmQc0bQBhIO')
     assert.equal(await login({ email, password: 'p'.repeat(100) }), 200)
-    assert.match(await stored(email), /^\$2b\$04\$/)
+    assert.match(await findStoredHash(email), /^\$2b\$04\$/)
     assert.equal(await login({ email, password: 'p'.repeat(100) }), 200)
     assert.equal(await login({ email, password: 'p'.repeat(71) }), 401)
   })
@@ -171,7 +171,7 @@ describe('imported customers', () => {
       const { status, body } = await app.call('/api/login', { body: { email, password: PASSWORD } })
       assert.equal(status, 200)
       assert.equal((await app.call('/api/me', { token: body.token })).status, 200)
-      assert.equal(await stored(email), hash)
+      assert.equal(await findStoredHash(email), hash)
     })
   }
 })

@@ -20,7 +20,8 @@ after(() => app.close())
 
 const anUnknownToken = (prefix = 'lk') => tokenSecrets({ prefix }).issue().secret
 const newToken = async () => app.login((await app.addCustomer()).email)
-const linesOf = ({ logLines }: RunningApp, pattern: RegExp) => logLines.filter((line) => pattern.test(line))
+const findLogLines = ({ logLines }: RunningApp, pattern: RegExp) =>
+  logLines.filter((line) => pattern.test(line))
 
 describe('an outage', () => {
   // Public case 070
@@ -40,14 +41,14 @@ describe('an outage', () => {
       assert.ok(first.status === 200 || first.status === 503, `${first.status}`)
       if (first.status === 503) refusals += 1
       assert.equal((await one.call('/api/me', { token })).status, 200)
-      const warnings = linesOf(one, /"level":"warn".*database\.connection_lost/).length
+      const warnings = findLogLines(one, /"level":"warn".*database\.connection_lost/).length
       // A request that is using the lost connection gets the error instead of the log.
       assert.ok(
         warnings <= round && warnings + refusals >= round,
         `${warnings} warnings, ${refusals} refusals`,
       )
     }
-    assert.deepEqual(linesOf(one, /"level":"error"/), [])
+    assert.deepEqual(findLogLines(one, /"level":"error"/), [])
   })
 
   // Public case 071
@@ -174,7 +175,7 @@ describe('the report of a failure', () => {
     assert.deepEqual(late.body, failure(503, again, 'unavailable'))
     assert.equal((await app.call('/api/login', { body: { ...body, email: '\ud800' } })).status, 422)
 
-    const lines = linesOf(app, /find-me/).map((line) => JSON.parse(line))
+    const lines = findLogLines(app, /find-me/).map((line) => JSON.parse(line))
     assert.deepEqual(
       lines.map(({ level, event }) => [level, event]),
       [

@@ -20,8 +20,8 @@ const unit = read('latchkey.service')
 const compose = parse(read('compose.yaml'))
 
 /** The configuration that the service reads from these settings. */
-const configured = (env: Record<string, string>) => readConfiguration({ env, dotEnv: null }).configuration
-const defaults = configured({})
+const readSettings = (env: Record<string, string>) => readConfiguration({ env, dotEnv: null }).configuration
+const defaults = readSettings({})
 const names = new Set<string>(SETTINGS.flatMap(({ name }) => [name, `${name}_FILE`]))
 
 /** Returns the duration in the pattern's one group in milliseconds. */
@@ -32,11 +32,11 @@ function ms(text: string, pattern: RegExp): number {
   return Number(count) * (unitName === 's' ? 1000 : 1)
 }
 
-const composed = compose.services.latchkey1.environment
-const drained = {
-  'the image': configured({ DRAIN_DELAY: /DRAIN_DELAY=(\S+)/.exec(dockerfile)?.[1] ?? '' }),
-  compose: configured({ DRAIN_DELAY: composed.DRAIN_DELAY }),
-  'the unit': configured({ DRAIN_DELAY: /DRAIN_DELAY=(\S+)/.exec(unit)?.[1] ?? '' }),
+const composeEnv = compose.services.latchkey1.environment
+const deployments = {
+  'the image': readSettings({ DRAIN_DELAY: /DRAIN_DELAY=(\S+)/.exec(dockerfile)?.[1] ?? '' }),
+  compose: readSettings({ DRAIN_DELAY: composeEnv.DRAIN_DELAY }),
+  'the unit': readSettings({ DRAIN_DELAY: /DRAIN_DELAY=(\S+)/.exec(unit)?.[1] ?? '' }),
 }
 
 describe('the deployment files', () => {
@@ -45,7 +45,7 @@ describe('the deployment files', () => {
     const inUnit = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => [
       ...line.matchAll(/(\w+)=/g),
     ])
-    const named = [...inDockerfile, ...inUnit].map(([, name = '']) => name).concat(Object.keys(composed))
+    const named = [...inDockerfile, ...inUnit].map(([, name = '']) => name).concat(Object.keys(composeEnv))
     assert.ok(named.length >= 8)
     assert.deepEqual(
       named.filter((name) => name !== 'NODE_ENV' && !names.has(name)),
@@ -53,7 +53,7 @@ describe('the deployment files', () => {
     )
   })
 
-  for (const [where, { drainDelayMs, drainDeadlineMs }] of Object.entries(drained)) {
+  for (const [where, { drainDelayMs, drainDeadlineMs }] of Object.entries(deployments)) {
     test(`let ${where} serve until balancers have noticed the drain`, () => {
       const noticed =
         ms(haproxy, / inter (\S+)/) + ms(haproxy, / fastinter (\S+)/) + ms(haproxy, /timeout check (\S+)/)
@@ -65,7 +65,7 @@ describe('the deployment files', () => {
       )
       const [, stops] = /TimeoutStopSec=(\d+)s/.exec(unit) ?? []
       for (const graceMs of [ms(compose.services.latchkey1.stop_grace_period, /(.*)/), Number(stops) * 1000])
-        assert.ok(graceMs > drainDelayMs + drainDeadlineMs, 'it is killed before it has drained')
+        assert.ok(graceMs > drainDelayMs + drainDeadlineMs, 'it is killed before it has deployments')
     })
   }
 
@@ -87,7 +87,7 @@ describe('the deployment files', () => {
   })
 
   test('set TRUST_PROXY and make the proxies send X-Forwarded-For', () => {
-    assert.equal(composed.TRUST_PROXY, '1')
+    assert.equal(composeEnv.TRUST_PROXY, '1')
     assert.match(haproxy, /^ {2}option forwardfor$/m)
     assert.match(nginx, /proxy_set_header X-Forwarded-For \$proxy_add_x_forwarded_for;/)
   })

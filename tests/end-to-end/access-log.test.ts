@@ -16,12 +16,12 @@ async function startService(env: Record<string, string>) {
     call: (path: string, options?: CallOptions) => callAt(url, path, options),
     async end() {
       service.child.kill('SIGTERM')
-      return linesOf((await service.ended).stdout)
+      return parseLines((await service.ended).stdout)
     },
   }
 }
 
-function linesOf(stdout: string) {
+function parseLines(stdout: string) {
   return stdout
     .trimEnd()
     .split('\n')
@@ -29,7 +29,7 @@ function linesOf(stdout: string) {
 }
 
 /** The fields of each line that do not vary between runs. */
-function stableFields(lines: ReturnType<typeof linesOf>) {
+function stableFields(lines: ReturnType<typeof parseLines>) {
   return lines
     .filter(({ event, audit }) => !audit && /^(request|token\.|access_log)/.test(event))
     .map(({ level, event, method, route, status, count, code }) =>
@@ -130,12 +130,12 @@ describe('the access log', () => {
 
   const REQUESTS = 1000
   const ids = Array.from({ length: REQUESTS }, (_, number) => `request-${number}`)
-  const requestOf = (id: string) => `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\n\r\n`
+  const createRequest = (id: string) => `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\n\r\n`
   const sendAll = (port: number) => {
-    return sendRaw(port, ids.map(requestOf).join(''), { answers: REQUESTS, quietMs: 30_000 })
+    return sendRaw(port, ids.map(createRequest).join(''), { answers: REQUESTS, quietMs: 30_000 })
   }
   const idsIn = (stdout: string) =>
-    linesOf(stdout).flatMap(({ event, request_id }) => (event === 'request' ? [request_id] : []))
+    parseLines(stdout).flatMap(({ event, request_id }) => (event === 'request' ? [request_id] : []))
 
   test('loses no line at SIGTERM', async () => {
     const { service, port } = await startService({ ACCESS_LOG: 'all' })
@@ -150,35 +150,35 @@ describe('the access log', () => {
     const { service, port } = await startService({ ACCESS_LOG: 'all', DRAIN_DELAY: '1h' })
     service.child.kill('SIGTERM')
     await service.until(/service\.stopping/)
-    const asked = ids.slice(0, 20)
+    const requested = ids.slice(0, 20)
     // While it drains, it closes each connection after its response.
-    for (const id of asked) await sendRaw(port, requestOf(id))
+    for (const id of requested) await sendRaw(port, createRequest(id))
     service.child.kill('SIGINT')
     const { code, stdout } = await service.ended
     assert.equal(code, 1)
-    assert.deepEqual(idsIn(stdout), asked)
+    assert.deepEqual(idsIn(stdout), requested)
   })
 
   test('does not block requests while its reader stalls, and reports the number of lost lines', async () => {
     const { service, port } = await startService({ ACCESS_LOG: 'all' })
     service.child.stdout?.pause()
-    let asked = 0
+    let requested = 0
     const beganMs = performance.now()
     for (let round = 0; round < 12; round++) {
       assert.equal((await sendAll(port)).answers.length, REQUESTS)
-      asked += REQUESTS
+      requested += REQUESTS
     }
     const tookMs = performance.now() - beganMs
     service.child.stdout?.resume()
     await service.until(/access_log\.lost/)
     service.child.kill('SIGTERM')
     const { stdout } = await service.ended
-    const lost = linesOf(stdout).reduce(
+    const lost = parseLines(stdout).reduce(
       (sum, { event, count }) => sum + (event === 'access_log.lost' ? count : 0),
       0,
     )
     assert.ok(lost > 0)
-    assert.equal(idsIn(stdout).length + lost, asked)
+    assert.equal(idsIn(stdout).length + lost, requested)
     assert.ok(tookMs < 30_000, `${tookMs} ms`)
   })
 })

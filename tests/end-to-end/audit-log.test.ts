@@ -18,7 +18,7 @@ interface Line {
   readonly [field: string]: unknown
 }
 
-function linesOf(text: string): readonly Line[] {
+function parseLines(text: string): readonly Line[] {
   const lines = text.split('\n')
   assert.equal(lines.pop(), '')
   return lines.map((line) => JSON.parse(line))
@@ -27,8 +27,8 @@ function linesOf(text: string): readonly Line[] {
 /** The names of the events logged so far. */
 const seen = new Set<string>()
 
-function createAuditLog(text: string): readonly Line[] {
-  const lines = linesOf(text).filter(({ audit }) => audit === true)
+function parseAuditLines(text: string): readonly Line[] {
+  const lines = parseLines(text).filter(({ audit }) => audit === true)
   for (const { event } of lines) seen.add(event)
   return lines
 }
@@ -71,7 +71,7 @@ async function causeEveryEvent(url: string) {
       )
     return rows[0]?.id
   }
-  const loggedIn = async (...before: object[]) => {
+  const logIn = async (...before: object[]) => {
     const { body } = await call('/api/login', 200, login(EMAIL, PASSWORD), ...before)
     const request_id = `request-${requests}`
     const token = { ...of, token_id: await tokenId() }
@@ -83,8 +83,8 @@ async function causeEveryEvent(url: string) {
   const denied = { event: 'token.denied', address: of.address }
   const service = { event: 'service.denied', address: of.address }
 
-  const first = await loggedIn()
-  const { secret, token } = await loggedIn({ ...of, event: 'token.revoked', reason: 'replaced', count: 1 })
+  const first = await logIn()
+  const { secret, token } = await logIn({ ...of, event: 'token.revoked', reason: 'replaced', count: 1 })
   await call('/api/me', 200, { token: secret })
   await call('/api/me', 401, { token: first.secret }, { ...denied, ...first.token, reason: 'revoked' })
   await call('/api/me', 401, { token: secrets.issue().secret }, { ...denied, reason: 'unknown' })
@@ -121,10 +121,10 @@ describe('the audit log of a service', () => {
       service.child.kill('SIGTERM')
       const { stdout } = await service.ended
       const text = AUDIT_LOG === '' ? stdout : inFile(AUDIT_LOG)
-      assert.deepEqual(createAuditLog(text).map(eventFields), expected)
+      assert.deepEqual(parseAuditLines(text).map(eventFields), expected)
       if (AUDIT_LOG !== '') {
-        assert.deepEqual(createAuditLog(stdout), [])
-        assert.equal(linesOf(text).length, expected.length)
+        assert.deepEqual(parseAuditLines(stdout), [])
+        assert.equal(parseLines(text).length, expected.length)
         assert.equal(statSync(join(suite.folder(), AUDIT_LOG)).mode & 0o777, 0o600)
       }
       assert.deepEqual(
@@ -156,7 +156,7 @@ describe('the audit log of a service', () => {
     }
     service.child.kill('SIGTERM')
     await service.ended
-    const recorded = createAuditLog(inFile(AUDIT_LOG)).map(({ request_id }) => String(request_id))
+    const recorded = parseAuditLines(inFile(AUDIT_LOG)).map(({ request_id }) => String(request_id))
     assert.deepEqual(recorded.sort(), [...ids].sort())
   })
 
@@ -185,7 +185,7 @@ describe('the audit log of a service', () => {
     service.child.kill('SIGTERM')
     const { code, stdout } = await service.ended
     assert.deepEqual([code, stdout], [0, ''])
-    const lines = createAuditLog(inFile(env.AUDIT_LOG))
+    const lines = parseAuditLines(inFile(env.AUDIT_LOG))
     assert.deepEqual(lines.map(eventFields), [{ event: 'service.tokens_set', service_tokens: ['monitor'] }])
   })
 
@@ -209,7 +209,7 @@ describe('the audit log of a service', () => {
     service.child.kill('SIGTERM')
     const { code, stdout } = await service.ended
     assert.equal(code, 0)
-    const failures = linesOf(stdout).filter(({ event }) => event === 'request.failed')
+    const failures = parseLines(stdout).filter(({ event }) => event === 'request.failed')
     assert.deepEqual(
       failures.map(({ level, code }) => `${level} ${code}`),
       Array(4).fill('warn ENOSPC'),
@@ -219,7 +219,7 @@ describe('the audit log of a service', () => {
 
 describe('a command', () => {
   const email = 'bea@example.com'
-  const events = (name: string) => createAuditLog(inFile(name)).map(eventFields)
+  const events = (name: string) => parseAuditLines(inFile(name)).map(eventFields)
 
   after(() => suite.database().sql('delete from customers where email = $1', [email]))
 

@@ -65,7 +65,7 @@ async function doctor(env: Record<string, string> = {}) {
 }
 
 /** The contents and the schema of a database. */
-async function contentOf({ sql }: TestDatabase): Promise<unknown> {
+async function readContents({ sql }: TestDatabase): Promise<unknown> {
   const relations = await sql(
     "select relname, relnatts from pg_class where relnamespace = 'public'::regnamespace order by 1",
   )
@@ -77,7 +77,7 @@ describe('doctor', { skip: postgresAlone }, () => {
   test('reports a healthy service and changes nothing', async () => {
     writeFileSync(path('tokens'), `monitor=${SECRET}\n`, { mode: 0o600 })
     writeFileSync(path('.env'), 'TOKEN_TTL=7d\n')
-    const before = await contentOf(database)
+    const before = await readContents(database)
     const { settings, states, found } = await doctor({
       SERVICE_TOKENS_FILE: path('tokens'),
       AUDIT_LOG: path('audit.jsonl'),
@@ -116,7 +116,7 @@ describe('doctor', { skip: postgresAlone }, () => {
     const { hash_ms = 0, concurrency = 0, logins_per_second = 0 } = found('hashing')?.facts ?? {}
     assert.ok(Math.abs((concurrency * 1000) / hash_ms - logins_per_second) < logins_per_second / 50)
     assert.equal(found('database.clock')?.facts.threshold_ms, 1000)
-    assert.deepEqual(await contentOf(database), before)
+    assert.deepEqual(await readContents(database), before)
     assert.deepEqual(readdirSync(folder.path).sort(), ['.env', 'tokens'])
   })
 
@@ -133,7 +133,7 @@ describe('doctor', { skip: postgresAlone }, () => {
     assert.doesNotMatch(stdout, /canary/)
   })
 
-  test('and the other commands print no part of a password that is not percent-encoded', async () => {
+  test('prints, like the other commands, no part of a password that is not percent-encoded', async () => {
     for (const part of ['2024#canary', '12/34canary', '99?canary'])
       for (const command of [
         ['doctor'],

@@ -34,7 +34,7 @@ describe('the first minute on the embedded PostgreSQL', { skip: postgresAlone },
 
     const password = /password {3}(\S+)/.exec(welcome)?.[1] ?? ''
     assert.ok(password.length >= 16)
-    assert.equal(service.stdout().includes(password), false, 'the password is shown on stderr alone')
+    assert.equal(service.stdout().includes(password), false, 'the password is printed only to stderr')
     for (const line of service.stdout().trim().split('\n'))
       assert.equal(typeof JSON.parse(line).event, 'string')
 

@@ -38,7 +38,7 @@ describe('a database whose disk is full', { skip: postgresAlone }, () => {
       mountDisk(disk)
       await database.sql(`create tablespace ${name} location '${join(disk, 'tablespace')}'`)
     } catch (error) {
-      return t.skip(`the server can be given no small disk: ${(error as Error).message.split('\n')[0]}`)
+      return t.skip(`the server cannot get a small disk: ${(error as Error).message.split('\n')[0]}`)
     }
     app = await startApp({ database })
     const { addCustomer, call, logLines } = app

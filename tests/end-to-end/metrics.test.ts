@@ -165,7 +165,7 @@ describe('the metrics of a service', () => {
   })
 
   test('count active tokens every minute', () => {
-    assert.equal(metrics.value('latchkey_active_tokens'), 0, 'as it was when it was first asked for')
+    assert.equal(metrics.value('latchkey_active_tokens'), 0, 'the count of the first request')
   })
 
   test('have no label with an id, an e-mail or a requested path', () => {

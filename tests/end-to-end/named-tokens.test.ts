@@ -39,7 +39,7 @@ async function createToken(email: string, ...args: string[]): Promise<string> {
   return stdout.trimEnd()
 }
 
-async function lastUseOf(name: string): Promise<Date | null> {
+async function findLastUse(name: string): Promise<Date | null> {
   const [row] = await app.database.sql<{ last_used_at: Date | null }>(
     'select last_used_at from login_tokens where name = $1',
     [name],
@@ -90,7 +90,7 @@ describe('a token created by a command', () => {
       / shown +active +\S+ +never +never +orders:read\n/,
     )
     assert.equal(await me(secret), 200)
-    await until(async () => (await lastUseOf('shown')) !== null)
+    await until(async () => (await findLastUse('shown')) !== null)
     for (const args of [[], [email]]) {
       const { stdout } = await latchkey('token', 'list', ...args)
       assert.match(stdout, / shown +active +\S+Z +\S+Z +never +orders:read\n/)
@@ -112,11 +112,11 @@ describe('a token created by a command', () => {
     await holder.connect()
     await holder.query("begin; select from login_tokens where name = 'held' for update")
     for (const token of [secret, free]) assert.equal(await me(token), 200)
-    await until(async () => (await lastUseOf('free')) !== null)
+    await until(async () => (await findLastUse('free')) !== null)
     assert.equal(await me(secret), 200)
-    assert.equal(await lastUseOf('held'), null)
+    assert.equal(await findLastUse('held'), null)
     await holder.query('rollback')
     await holder.end()
-    await until(async () => (await lastUseOf('held')) !== null)
+    await until(async () => (await findLastUse('held')) !== null)
   })
 })

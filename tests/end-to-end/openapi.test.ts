@@ -36,14 +36,14 @@ interface ApiResponse {
 describe('the OpenAPI document of a service', () => {
   let app: RunningApp
   let document: OpenApi
-  let faultOf: ReturnType<typeof judge>
+  let findFault: ReturnType<typeof judge>
   let customer: { readonly id: string; readonly email: string }
 
   before(async () => {
     app = await startApp({ routes: orderRoutes })
     customer = await app.addCustomer({ email: 'ana@example.com' })
     document = (await app.call('/openapi.json', { method: 'GET' })).body
-    faultOf = judge(document)
+    findFault = judge(document)
   })
   after(() => app.close())
 
@@ -98,7 +98,7 @@ describe('the OpenAPI document of a service', () => {
     else {
       assert.equal(headers['content-type'], 'application/json; charset=utf-8', of)
       const body = JSON.parse(text)
-      assert.equal(faultOf(media.schema, body), null, `${of}: ${text}`)
+      assert.equal(findFault(media.schema, body), null, `${of}: ${text}`)
       if (operation.operationId !== 'getPublic') assert.deepEqual(undeclared(media.schema, body), [], of)
     }
   }

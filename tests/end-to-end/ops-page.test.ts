@@ -24,7 +24,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     await app?.close()
   })
 
-  async function opened(options: Parameters<Browser['open']>[1] = {}) {
+  async function openPage(options: Parameters<Browser['open']>[1] = {}) {
     const open = await browser.open(`${app.url}/ops`, options)
     await open.page.fill('#token', SERVICE_SECRET)
     await open.page.click('#opening button')
@@ -34,20 +34,21 @@ describe('the operator’s page in a browser', { skip }, () => {
 
   async function bot(customerId: string, name: string): Promise<string> {
     const { useCases } = app.service
-    const made = await useCases.tokens.create(
+    const created = await useCases.tokens.create(
       { customerId, name, abilities: ['orders:read'], expiresAtMs: null },
       useCases.deadline(),
     )
-    assert.ok(made)
-    return made.secret
+    assert.ok(created)
+    return created.secret
   }
 
-  const statusOf = async (token: string) => (await app.call('/api/me', { token })).status
+  const getStatus = async (token: string) => (await app.call('/api/me', { token })).status
 
   /** Waits until `count` more samples are drawn. */
   async function samplesShown(page: Page, count: number): Promise<void> {
-    const shown = async () => Number(await page.getAttribute('#slider', 'max'))
-    for (const before = await shown(); (await shown()) < before + count; ) await page.waitForTimeout(20)
+    const countShown = async () => Number(await page.getAttribute('#slider', 'max'))
+    for (const before = await countShown(); (await countShown()) < before + count; )
+      await page.waitForTimeout(20)
   }
 
   test('opens with a service token, counts a login and revokes a token, by keyboard only', async () => {
@@ -82,7 +83,7 @@ describe('the operator’s page in a browser', { skip }, () => {
       assert.ok(Date.now() < deadline, 'no login is counted')
       await app.login(other.email)
     }
-    assert.equal(await statusOf(secret), 200)
+    assert.equal(await getStatus(secret), 200)
 
     await tabTo('Moment')
     await keyboard.press('Home')
@@ -103,13 +104,13 @@ describe('the operator’s page in a browser', { skip }, () => {
     assert.equal(await inPage(page, 'nameOfFocused()'), 'Keep')
     await keyboard.press('Escape')
     assert.equal(await inPage(page, 'nameOfFocused()'), `Revoke importer, ${importer}`)
-    assert.deepEqual(await Promise.all(secrets.map(statusOf)), [200, 200])
+    assert.deepEqual(await Promise.all(secrets.map(getStatus)), [200, 200])
     await keyboard.press('Enter')
     await tabTo('Revoke')
     await keyboard.press('Enter')
     await page.waitForSelector('#told:text-is("1 token is revoked, on every instance.")')
     assert.equal(await inPage(page, 'document.activeElement.id'), 'told')
-    assert.deepEqual(await Promise.all([secret, ...secrets].map(statusOf)), [200, 401, 200])
+    assert.deepEqual(await Promise.all([secret, ...secrets].map(getStatus)), [200, 401, 200])
     assert.equal(await page.textContent('tr:has-text("importer") .chip'), 'revoked')
 
     await tabTo('Revoke all')
@@ -117,7 +118,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     await tabTo('Revoke')
     await keyboard.press('Enter')
     await page.waitForSelector('#told:text-is("2 tokens are revoked, on every instance.")')
-    assert.deepEqual(await Promise.all([secret, ...secrets].map(statusOf)), [401, 401, 401])
+    assert.deepEqual(await Promise.all([secret, ...secrets].map(getStatus)), [401, 401, 401])
     assert.ok(await page.isDisabled('button:text-is("Revoke all")'))
 
     assertQuiet(observed, [401])
@@ -125,7 +126,7 @@ describe('the operator’s page in a browser', { skip }, () => {
   })
 
   test('shows the moment under the pointer while the pointer stays', async () => {
-    const { page, observed } = await opened()
+    const { page, observed } = await openPage()
     await samplesShown(page, 3)
     const moment = () => page.textContent('#moment')
     // There is no sample at the left edge yet: the page shows the nearest one.
@@ -153,7 +154,7 @@ describe('the operator’s page in a browser', { skip }, () => {
 
   test('stores no token and shows nothing after it is closed or reloaded', async () => {
     const { email } = await app.addCustomer()
-    const { page, observed } = await opened()
+    const { page, observed } = await openPage()
     assert.deepEqual(await inPage(page, 'kept()'), [0, 0, ''])
     await page.fill('#email', email)
     await page.click('#search button')
@@ -172,7 +173,7 @@ describe('the operator’s page in a browser', { skip }, () => {
   test('renders names as text and recovers when the service does not respond for a while', async () => {
     const { id, email } = await app.addCustomer()
     await bot(id, '<img src=x onerror="globalThis.ran = true">')
-    const { page, observed } = await opened()
+    const { page, observed } = await openPage()
     await page.fill('#email', email)
     await page.click('#search button')
     await page.waitForSelector('table')
@@ -189,7 +190,7 @@ describe('the operator’s page in a browser', { skip }, () => {
   test('ignores a late response to an earlier request', async () => {
     const [ana, bea] = [await app.addCustomer(), await app.addCustomer()]
     await bot(ana.id, 'importer')
-    const { page, observed } = await opened()
+    const { page, observed } = await openPage()
     const delayed: (() => Promise<void>)[] = []
     await page.route('**/ops/revoke', (route) => void delayed.push(() => route.continue()))
     const search = async (email: string) => {
@@ -215,7 +216,7 @@ describe('the operator’s page in a browser', { skip }, () => {
   test('hides the customer after a failure and reports an unknown outcome', async () => {
     const { id, email } = await app.addCustomer()
     await bot(id, 'importer')
-    const { page, observed } = await opened()
+    const { page, observed } = await openPage()
     const show = async () => {
       await page.fill('#email', email)
       await page.click('#search button')
@@ -275,7 +276,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     test(`is accessible in the ${colorScheme} colour scheme`, async () => {
       const { email } = await app.addCustomer()
       await app.login(email)
-      const { page, observed } = await opened({ colorScheme })
+      const { page, observed } = await openPage({ colorScheme })
       await page.fill('#email', email)
       await page.click('#search button')
       await page.waitForSelector('table')
@@ -308,7 +309,7 @@ describe('the operator’s page in a browser', { skip }, () => {
   test('fits the screen of a phone', async () => {
     const { email } = await app.addCustomer()
     await app.login(email)
-    const { page, observed } = await opened({ width: 360, height: 740 })
+    const { page, observed } = await openPage({ width: 360, height: 740 })
     await page.fill('#email', email)
     await page.click('#search button')
     await page.waitForSelector('table')

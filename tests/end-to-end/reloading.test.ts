@@ -46,22 +46,22 @@ async function reload(service: RunningProcess, event: string): Promise<string> {
 /** Sends requests continuously with the tokens that `valid` returns. `end` resolves with every status except 200. */
 function stream(url: string, valid: () => readonly string[]) {
   let isOver = false
-  let asked = 0
+  let requestCount = 0
   const refused: number[] = []
-  const asking = Array.from({ length: 8 }, async () => {
+  const clients = Array.from({ length: 8 }, async () => {
     while (!isOver) {
       for (const token of valid()) {
-        asked++
+        requestCount++
         const code = await status(url, token)
         if (code !== 200) refused.push(code)
       }
     }
   })
   return {
-    asked: () => asked,
+    requestCount: () => requestCount,
     async end() {
       isOver = true
-      await Promise.all(asking)
+      await Promise.all(clients)
       return refused
     },
   }
@@ -88,7 +88,7 @@ for (const [title, workers] of [
       let valid = [OLD]
       const requests = stream(url, () => valid)
       t.after(() => requests.end())
-      while (requests.asked() < 100) await sleep(5)
+      while (requests.requestCount() < 100) await sleep(5)
       write(`monitor=${OLD}`, `monitor-2=${NEW}`)
       const lines = await reload(service, 'settings.reloaded')
       assert.match(lines, /"service_tokens":\["monitor","monitor-2"\],"event":"service\.tokens_set"/)
@@ -96,14 +96,14 @@ for (const [title, workers] of [
       assert.deepEqual([await statuses(url, OLD), await statuses(url, NEW)], [[200], [200]])
       valid = [NEW]
       // Every request that began with the old token has ended.
-      const before = requests.asked()
-      while (requests.asked() < before + 50) await sleep(5)
+      const before = requests.requestCount()
+      while (requests.requestCount() < before + 50) await sleep(5)
       write(`monitor-2=${NEW}`)
       await reload(service, 'settings.reloaded')
       assert.deepEqual([await statuses(url, OLD), await statuses(url, NEW)], [[401], [200]])
       assert.deepEqual(await requests.end(), [])
       assert.doesNotMatch(service.stdout() + service.stderr(), /secret-of-the/)
-      t.diagnostic(`${requests.asked()} requests`)
+      t.diagnostic(`${requests.requestCount()} requests`)
     })
 
     if (workers === '1')

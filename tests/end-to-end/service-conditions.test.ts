@@ -152,10 +152,12 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
     })
 
   test('logs the cause of each 503 and no bug', () => {
-    const logged = (pattern: RegExp) => app.logLines.filter((line) => pattern.test(line)).length
-    assert.ok(logged(/The role has no select privilege on the table customers\..*"database\.problem"/) > 0)
-    assert.ok(logged(/"code":"42501".*"request\.failed"/) > 0)
-    assert.equal(logged(/"status":500|"level":"error".*"request\.failed"/), 0)
+    const countLogLines = (pattern: RegExp) => app.logLines.filter((line) => pattern.test(line)).length
+    assert.ok(
+      countLogLines(/The role has no select privilege on the table customers\..*"database\.problem"/) > 0,
+    )
+    assert.ok(countLogLines(/"code":"42501".*"request\.failed"/) > 0)
+    assert.equal(countLogLines(/"status":500|"level":"error".*"request\.failed"/), 0)
   })
 
   test('is reported by doctor when the role has too few connections left', async () => {

@@ -15,7 +15,7 @@ const returns = v.object({ ...profile.entries, domain: v.pipe(v.string(), v.exam
 
 describe('the custom response of me', () => {
   for (const TOKEN_CACHE_TTL of ['60s', '0s']) {
-    test(`has the fields of its schema, with TOKEN_CACHE_TTL=${TOKEN_CACHE_TTL}`, async (t) => {
+    test(`has only the fields of its schema, with TOKEN_CACHE_TTL=${TOKEN_CACHE_TTL}`, async (t) => {
       const shaped: MeResponse<typeof returns> = {
         returns,
         present(caller) {

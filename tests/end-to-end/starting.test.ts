@@ -199,7 +199,7 @@ test('all invalid settings are reported together', async (t) => {
   assert.doesNotMatch(stderr, /too-short-secret|70000/)
 })
 
-// Public case 039, H11
+// Public case 039, proof row H11
 test('five instances on an empty database all start, and one of them migrates', async (t) => {
   const rounds = Number(process.env.TEST_H11_ROUNDS ?? 2)
   for (let round = 0; round < rounds; round++) {

@@ -17,8 +17,7 @@ const CTRL_C = '\x03'
 const SERVING = /running at/
 
 const isUtilLinux = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux')
-const skip =
-  postgresAlone || (isUtilLinux ? false : 'script of util-linux, which makes a terminal, is not here')
+const skip = postgresAlone || (isUtilLinux ? false : 'script of util-linux is not installed')
 
 /** The folder of an embedded database and the processes that still run in it. */
 async function dataFolder(t: { after(act: () => void): void }) {

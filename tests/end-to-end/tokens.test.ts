@@ -16,7 +16,7 @@ before(async () => {
 after(() => app.close())
 
 describe('a login token', () => {
-  // Public case 036, G7
+  // Public case 036, proof row G7
   test('is the only active one after 64 parallel logins mixed with logouts', async (t) => {
     const rounds = 2
     let repeated = 0
@@ -56,7 +56,7 @@ describe('a login token', () => {
     }
   })
 
-  // Promise G7b
+  // Proof row G7b
   test('issued for the old password does not survive a password change or a disable', async (t) => {
     const rounds = 6
     for (let round = 0; round < rounds; round++) {
@@ -240,7 +240,7 @@ describe('a login', () => {
   })
 })
 
-// Public case 094, case 096, K1
+// Public case 094, case 096, proof row K1
 test('no line of the log holds a secret', async (t) => {
   const secrets = await app.database.sql<{ password_hash: string }>(
     'select password_hash from customers where password_hash is not null',

@@ -21,7 +21,7 @@ const suite = programSuite()
 async function start(env: Record<string, string> = {}) {
   const { service, url } = await suite.start({ WORKERS: String(WORKERS), ...UNCACHED, ...env })
   const primary = service.child.pid ?? 0
-  return { service, url, primary, workers: () => childrenOf(primary) }
+  return { service, url, primary, workers: () => listChildren(primary) }
 }
 
 /** Uses a new connection, so that any worker may get it. */
@@ -36,7 +36,7 @@ async function login(url: string): Promise<string> {
 }
 
 /** The worker processes of a primary, without the process that compiles TypeScript. */
-function childrenOf(primary: number): readonly number[] {
+function listChildren(primary: number): readonly number[] {
   const lines = execFileSync('ps', ['-e', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).trim().split('\n')
   return lines.flatMap((line) => {
     const [pid, parent] = line.trim().split(/\s+/)
@@ -113,12 +113,12 @@ describe('several workers', () => {
     const headers = { Authorization: `Bearer ${SERVICE_SECRET}`, Connection: 'close' }
     process.kill(still, 'SIGSTOP')
     // Connections are distributed in turn, and the suspended worker does not respond to its connection.
-    const asked = Array.from({ length: WORKERS }, () =>
+    const responses = Array.from({ length: WORKERS }, () =>
       fetch(`${url}/metrics`, { headers, signal: AbortSignal.timeout(20_000) }),
     )
-    const { status } = await Promise.any(asked)
+    const { status } = await Promise.any(responses)
     process.kill(still, 'SIGCONT')
-    await Promise.allSettled(asked)
+    await Promise.allSettled(responses)
     assert.equal(status, 200)
   })
 

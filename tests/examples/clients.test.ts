@@ -77,7 +77,7 @@ for (const [language, command, args] of [
         cwd: join(clients.path, language),
         env: { LATCHKEY_URL: proxy.url, LATCHKEY_EMAIL: EMAIL, LATCHKEY_PASSWORD: PASSWORD, ...different },
       }).ended
-    const refused = ({ code, stdout, stderr }: Ended, exitCode: number, line: RegExp) => {
+    const assertRefused = ({ code, stdout, stderr }: Ended, exitCode: number, line: RegExp) => {
       assert.deepEqual([code, stdout], [exitCode, ''], stderr)
       assert.match(stderr, line)
       assert.doesNotMatch(stderr, /pa"ss|lk_/)
@@ -121,29 +121,29 @@ for (const [language, command, args] of [
 
     test('gives up after repeated 503 responses', async () => {
       proxy.respondWith(() => ({ status: 503, retryAfter: '0' }))
-      refused(await run(), 1, /^latchkey: 503 unavailable, request proxy\n$/)
+      assertRefused(await run(), 1, /^latchkey: 503 unavailable, request proxy\n$/)
       assert.deepEqual(proxy.paths(), Array(4).fill('/api/login'))
     })
 
     test('does not wait for a long Retry-After', async () => {
       proxy.respondWith(() => ({ status: 429, retryAfter: '890' }))
-      refused(await run(), 1, /^latchkey: 429 too_many_requests, request proxy\n$/)
+      assertRefused(await run(), 1, /^latchkey: 429 too_many_requests, request proxy\n$/)
       assert.deepEqual(proxy.paths(), ['/api/login'])
     })
 
     test('prints the reason of a refusal and no secret', async () => {
       const wrong = await run({ LATCHKEY_PASSWORD: `${PASSWORD}!` })
-      refused(wrong, 1, /^latchkey: 401 invalid_credentials, request [0-9a-f-]{36}\n$/)
+      assertRefused(wrong, 1, /^latchkey: 401 invalid_credentials, request [0-9a-f-]{36}\n$/)
       assert.deepEqual(proxy.paths(), ['/api/login'])
     })
 
     test('refuses a response of another service', async () => {
       proxy.respondWith(() => ({ status: 200, retryAfter: '' }))
-      refused(await run(), 1, /^latchkey: .+\n$/)
+      assertRefused(await run(), 1, /^latchkey: .+\n$/)
     })
 
     test('reports an unreachable service', async () => {
-      refused(
+      assertRefused(
         await run({ LATCHKEY_URL: 'http://127.0.0.1:1' }),
         1,
         /^latchkey: the service cannot be reached\n$/,
@@ -152,7 +152,7 @@ for (const [language, command, args] of [
 
     test('sends no request without its settings', async () => {
       for (const name of ['LATCHKEY_URL', 'LATCHKEY_EMAIL', 'LATCHKEY_PASSWORD']) {
-        refused(await run({ [name]: '' }), 2, new RegExp(`^latchkey: set .*${name}.*\\n$`))
+        assertRefused(await run({ [name]: '' }), 2, new RegExp(`^latchkey: set .*${name}.*\\n$`))
       }
       assert.deepEqual(proxy.paths(), [])
     })

@@ -59,7 +59,7 @@ test('the packed package holds only the program, SQL, pages and documents', asyn
   )
 })
 
-test('the packed package passes the lints of exports and types', async () => {
+test('the packed package passes the lint of its exports and types', async () => {
   const { code, stdout, stderr } = await npm(packed.checkout, ['run', 'lint:package'])
   assert.equal(code, 0, `${stdout}${stderr}`)
 })
