@@ -24,7 +24,7 @@ function blocks(language: string): readonly string[] {
 
 function findNames(pattern: RegExp): readonly string[] {
   const names = [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))]
-  assert.ok(names.length > 0, `nothing fits ${pattern}`)
+  assert.ok(names.length > 0, `no match for ${pattern}`)
   return names
 }
 

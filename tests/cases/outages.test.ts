@@ -79,7 +79,7 @@ describe('an outage', () => {
     proxy.thaw()
     const thawedMs = performance.now()
     while ((await away.call('/api/me', { token })).status !== 200) {
-      assert.ok(performance.now() - thawedMs < ENDLESS_MS, 'it does not heal')
+      assert.ok(performance.now() - thawedMs < ENDLESS_MS, 'the service does not recover')
       await sleep(20)
     }
     t.diagnostic(

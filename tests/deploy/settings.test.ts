@@ -28,7 +28,7 @@ const names = new Set<string>(SETTINGS.flatMap(({ name }) => [name, `${name}_FIL
 function ms(text: string, pattern: RegExp): number {
   const [, value = ''] = pattern.exec(text) ?? []
   const [, count, unitName] = /^(\d+)(ms|s)$/.exec(value) ?? []
-  assert.ok(count !== undefined, `nothing like ${pattern}`)
+  assert.ok(count !== undefined, `no match for ${pattern}`)
   return Number(count) * (unitName === 's' ? 1000 : 1)
 }
 
@@ -57,7 +57,7 @@ describe('the deployment files', () => {
     test(`let ${where} serve until balancers have noticed the drain`, () => {
       const noticed =
         ms(haproxy, / inter (\S+)/) + ms(haproxy, / fastinter (\S+)/) + ms(haproxy, /timeout check (\S+)/)
-      assert.ok(haproxy.includes('fall 2 '), 'the sum is that of two checks')
+      assert.ok(haproxy.includes('fall 2 '), 'the balancer notices after two checks')
       assert.ok(drainDelayMs >= 2 * noticed, `${drainDelayMs} ms, noticed within ${noticed} ms`)
       assert.ok(
         drainDelayMs > ms(nginx, /^ {4}keepalive_timeout (\S+);/m),
@@ -65,7 +65,7 @@ describe('the deployment files', () => {
       )
       const [, stops] = /TimeoutStopSec=(\d+)s/.exec(unit) ?? []
       for (const graceMs of [ms(compose.services.latchkey1.stop_grace_period, /(.*)/), Number(stops) * 1000])
-        assert.ok(graceMs > drainDelayMs + drainDeadlineMs, 'it is killed before it has deployments')
+        assert.ok(graceMs > drainDelayMs + drainDeadlineMs, 'it is killed before it has drained')
     })
   }
 

@@ -50,7 +50,7 @@ describe('Password guessing', () => {
     assert.equal(headers.get('ratelimit-policy'), '"guesses";q=1;w=1')
     assert.equal(headers.get('ratelimit'), '"guesses";r=0;t=1')
     assert.equal(headers.get('retry-after'), '1')
-    assert.equal((await attempt(email, '192.0.2.10')).status, 200, 'where the owner was before')
+    assert.equal((await attempt(email, '192.0.2.10')).status, 200, 'from the earlier address of the owner')
   })
 })
 

@@ -59,7 +59,7 @@ test('every response that reports a revoked token waits for a hanging instance, 
   const login = () => one.call('/api/login', { body: { email, password: 'correct horse 9' } })
   for (const [what, status, ending] of [
     ['a login', 200, login],
-    ['a logout that is refused', 401, (token: string) => one.call('/api/logout', { token })],
+    ['a refused logout', 401, (token: string) => one.call('/api/logout', { token })],
     ['a repeated login', 200, () => login().then(login)],
   ] as const) {
     const token = await one.login(email)

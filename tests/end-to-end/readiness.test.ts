@@ -21,7 +21,7 @@ describe('/readyz', () => {
     for (;;) {
       const response = await ask()
       if (matches(response)) return response
-      assert.ok(performance.now() < endMs, 'it never comes')
+      assert.ok(performance.now() < endMs, 'the condition was never met')
       await sleep(50)
     }
   }
@@ -61,7 +61,7 @@ describe('/readyz', () => {
     const table = 'latchkey_migrations'
     await app.database.sql(`update ${table} set name = 'x' where name = $1`, [NAME])
     const { status, body } = await ask()
-    assert.deepEqual([status, body.checks.migrations], [200, 'pending'], 'it might be back in a moment')
+    assert.deepEqual([status, body.checks.migrations], [200, 'pending'], 'the failure may be brief')
     const no = await until(({ status }) => status === 503)
     assert.deepEqual(
       [no.body.reason, no.body.checks.migrations, no.headers.get('retry-after')],
