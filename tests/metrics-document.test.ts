@@ -10,7 +10,7 @@ import { markdownTable } from './support/document.ts'
 const text = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8')
 const code = (name: string) => `\`${name}\``
 
-test('the table of metrics is that of the code', () => {
+test('the table of metrics matches the code', () => {
   const rows = Object.entries<Definition>(METRICS).map(([name, { type, labels, meaning, together }]) => [
     code(name),
     type,
@@ -22,8 +22,8 @@ test('the table of metrics is that of the code', () => {
   assert.ok(text.includes(`\n\n${table}\n\n`), table)
 })
 
-test('the table of the process has what the library measures of it', {
-  skip: process.platform !== 'linux' && 'another system tells less of its processes',
+test('the table of process metrics matches the library', {
+  skip: process.platform !== 'linux' && 'other systems report fewer process metrics',
 }, async () => {
   const families = (await serviceMetrics().collect()).filter(({ name }) => !(name in METRICS))
   const rows = families.map(({ name, type, help }) => [code(name), type, help])
@@ -31,24 +31,24 @@ test('the table of the process has what the library measures of it', {
   assert.ok(text.includes(`\n\n${table}\n`), table)
 })
 
-test('the dashboard asks for nothing that is not there', async () => {
+test('the dashboard queries only existing metrics and labels', async () => {
   const dashboard = readFileSync(join(import.meta.dirname, '../deploy/grafana-dashboard.json'), 'utf8')
   const { panels } = JSON.parse(dashboard) as { panels: { targets: { expr: string }[] }[] }
   const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
-  const labels = new Map([...(await serviceMetrics().collect())].map(({ name }) => [name, labelsOf(name)]))
+  const labels = new Map([...(await serviceMetrics().collect())].map(({ name }) => [name, listLabels(name)]))
   assert.ok(queries.length > 0)
   for (const query of queries) {
     const { metrics, names, faults } = read(query.replaceAll('$__rate_interval', '5m'))
     assert.equal(faults, 0, query)
     assert.ok(metrics.length > 0, query)
-    for (const metric of metrics) assert.ok(labels.has(familyOf(metric)), `${metric} in ${query}`)
-    const known = metrics.flatMap((metric) => labels.get(familyOf(metric)) ?? [])
+    for (const metric of metrics) assert.ok(labels.has(findFamily(metric)), `${metric} in ${query}`)
+    const known = metrics.flatMap((metric) => labels.get(findFamily(metric)) ?? [])
     for (const name of names)
       assert.ok(['job', 'instance', 'le', ...known].includes(name), `${name} in ${query}`)
   }
 })
 
-/** What Prometheus' own grammar finds in a query. */
+/** Parses a query with Prometheus' grammar and returns its metrics, label names and number of syntax errors. */
 function read(query: string): { metrics: string[]; names: string[]; faults: number } {
   const found = { metrics: [] as string[], names: [] as string[], faults: 0 }
   parser.parse(query).iterate({
@@ -61,11 +61,11 @@ function read(query: string): { metrics: string[]; names: string[]; faults: numb
   return found
 }
 
-function familyOf(metric: string): string {
+function findFamily(metric: string): string {
   const whole = metric.replace(/_(bucket|sum|count)$/, '')
   return whole in METRICS && METRICS[whole as keyof typeof METRICS].type === 'histogram' ? whole : metric
 }
 
-function labelsOf(name: string): readonly string[] {
+function listLabels(name: string): readonly string[] {
   return name in METRICS ? METRICS[name as keyof typeof METRICS].labels : []
 }

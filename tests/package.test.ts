@@ -13,7 +13,7 @@ interface Locked {
 }
 
 const root = join(import.meta.dirname, '..')
-/** The package, and what the benchmark compares it with, in a tree of its own. */
+/** The package, and the benchmark with its separate dependency tree. */
 const trees = ['', 'bench/']
 const kinds = ['dependencies', 'devDependencies', 'optionalDependencies'] as const
 const manifest = JSON.parse(read('package.json'))
@@ -43,7 +43,7 @@ for (const tree of trees) {
       )
     })
 
-    test('are locked as they are declared', () => {
+    test('are locked at their declared versions', () => {
       const own = lock.packages['']
       const locked = { ...own?.dependencies, ...own?.devDependencies, ...own?.optionalDependencies }
       assert.deepEqual(locked, Object.fromEntries(declared))
@@ -52,7 +52,7 @@ for (const tree of trees) {
       }
     })
 
-    test('come from wherever npm is set to look: the lock names no address', () => {
+    test('come from the configured registry, because the lock names no address', () => {
       const entries = Object.entries(lock.packages)
       assert.deepEqual(
         entries.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path),
@@ -74,7 +74,7 @@ for (const tree of trees) {
 
 describe('The examples', () => {
   for (const example of ['orders', 'sqlite', 'clients/typescript']) {
-    test(`have the versions that this package is tested with: ${example}`, () => {
+    test(`use the versions that this package is tested with: ${example}`, () => {
       const { dependencies, devDependencies } = JSON.parse(read(`examples/${example}/package.json`))
       const ours = { ...manifest.dependencies, ...manifest.devDependencies, latchkey: manifest.version }
       for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
@@ -84,7 +84,7 @@ describe('The examples', () => {
   }
 
   for (const example of ['orders', 'sqlite'])
-    test(`are written from outside, on what they declare and the package's entries: ${example}`, () => {
+    test(`import only their dependencies and the entries of the package: ${example}`, () => {
       const { dependencies } = JSON.parse(read(`examples/${example}/package.json`))
       const files = filesBelow(`examples/${example}`).filter((file) => file.endsWith('.ts'))
       const imported = files.flatMap((file) =>
@@ -105,7 +105,7 @@ describe('The examples', () => {
 describe('The package', () => {
   test('runs on Node 20.19 and newer', () => assert.equal(manifest.engines.node, '>=20.19.0'))
 
-  test('is an ES module, which runs no script where it is installed', () => {
+  test('is an ES module without install scripts', () => {
     assert.equal(manifest.type, 'module')
     assert.equal(manifest.private, undefined)
     const scripts = Object.keys(manifest.scripts)
@@ -115,44 +115,44 @@ describe('The package', () => {
     )
   })
 
-  test('gives away every entry of src/package, each with its types, and nothing else', () => {
+  test('exports exactly the entries of src/package, each with its types', () => {
     const entries = filesBelow('src/package').map((file) => file.slice('src/package/'.length, -'.ts'.length))
     assert.ok(entries.length > 0)
-    const given = entries.map((entry) => [
+    const exported = entries.map((entry) => [
       entry === 'index' ? '.' : `./${entry}`,
       { types: `./dist/package/${entry}.d.ts`, default: `./dist/package/${entry}.js` },
     ])
     assert.deepEqual(manifest.exports, {
-      ...Object.fromEntries(given),
+      ...Object.fromEntries(exported),
       './package.json': './package.json',
     })
   })
 
-  test('is under the licence that lies beside it', () => {
+  test('is under the licence in LICENSE', () => {
     assert.equal(manifest.license, 'MIT')
     assert.match(read('LICENSE'), /^MIT License\n\nCopyright \(c\) \d{4} the Latchkey authors\n/)
   })
 
-  test('has a changelog that knows its version', () => {
+  test('has a changelog with its version', () => {
     assert.match(read('CHANGELOG.md'), new RegExp(`^## \\[(Unreleased|${manifest.version})\\]`, 'm'))
   })
 })
 
 describe('The entries of the package', () => {
   for (const entry of filesBelow('src/package'))
-    test(`${entry} loads, and gives something`, async () => {
+    test(`${entry} loads and has exports`, async () => {
       assert.notDeepEqual(Object.keys(await import(join(root, entry))), [])
     })
 })
 
-describe('What stands in the checkout', () => {
-  const papers = readdirSync(root).filter((name) => /\.md$|^\.env\.example$|^package\.json$/.test(name))
+describe('The repository', () => {
+  const documents = readdirSync(root).filter((name) => /\.md$|^\.env\.example$|^package\.json$/.test(name))
   const written = [
-    ...papers,
+    ...documents,
     ...['src', 'bin', 'sql', 'docs', 'tests', 'bench', 'examples'].flatMap((folder) => filesBelow(folder)),
   ]
 
-  test('says nothing about where and for which task it was written', () => {
+  test('does not mention the place and the task of its writing', () => {
     const foreign: readonly RegExp[] = [
       /\bissues? ?#?\d/i,
       /\b(fix(es|ed)?|close[sd]?|see) #\d/i,

@@ -16,7 +16,7 @@ const readme = readFileSync(join(root, 'README.md'), 'utf8')
 
 const blocks = (section: string, language: string) => fencedBlocks('README.md', language, section)
 
-/** The program of the README, in a folder of its own. */
+/** Writes the program of the README into a temporary folder. */
 function programOfTheRoute() {
   const [program = ''] = blocks('Declare a route', 'ts')
   assert.match(program, /from 'latchkey'/)
@@ -39,7 +39,7 @@ function rows(header: RegExp): readonly (readonly string[])[] {
     )
 }
 
-test('the table of settings is that of the code, in its order', () => {
+test('the table of settings matches the code, in its order', () => {
   assert.deepEqual(
     rows(SETTINGS_HEADER).map(([name, , meaning]) => [name, meaning]),
     SETTINGS.map(({ name, meaning }) => [`\`${name}\``, meaning]),
@@ -50,12 +50,12 @@ test('the table of settings is that of the code, in its order', () => {
 })
 
 test('the table of reasons has every reason with its status', () => {
-  const told = rows(STATUS_HEADER).flatMap(([status, reasons = '']) =>
+  const documented = rows(STATUS_HEADER).flatMap(([status, reasons = '']) =>
     [...reasons.matchAll(/`([a-z_]+)`/g)]
       .map(([, reason]) => [reason, Number(status)])
       .filter(([reason]) => reason !== 'errors'),
   )
-  assert.deepEqual(Object.fromEntries(told), STATUS_BY_REASON)
+  assert.deepEqual(Object.fromEntries(documented), STATUS_BY_REASON)
 })
 
 describe('the commands', () => {
@@ -70,13 +70,13 @@ describe('the commands', () => {
     await empty.drop()
   })
 
-  test('of the two lines are those of the package', () => {
+  test('of the two lines exist in the package', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     assert.deepEqual(blocks('Run it', 'sh'), ['npm ci && npm start\n', 'npm test\n'])
     assert.ok(scripts.start && scripts.test)
   })
 
-  test('of the first login work as pasted', async () => {
+  test('of the first login work when pasted', async () => {
     await app.addCustomer({ email: 'demo@example.com' })
     const lines = (blocks('The first login', 'sh')[0] ?? '')
       .replaceAll('http://127.0.0.1:3000', app.url)
@@ -91,7 +91,7 @@ describe('the commands', () => {
     assert.deepEqual(logout, { success: true })
   })
 
-  test('of the import take in the rows that are shown, the dry run none', async (t) => {
+  test('of the import store the shown rows, and the dry run stores none', async (t) => {
     const folder = await temporaryFolder()
     t.after(() => folder.remove())
     writeFileSync(join(folder.path, 'customers.csv'), blocks('Customers from elsewhere', 'csv')[0] ?? '')
@@ -112,8 +112,8 @@ describe('the commands', () => {
     )
   })
 
-  test('of tokens for bots make one, show it and revoke it', async () => {
-    // The import's example has her too.
+  test('of tokens for bots create, list and revoke one', async () => {
+    // The import example adds this customer too.
     await app.database.sql("delete from customers where email = 'ana@example.com'")
     await app.addCustomer({ email: 'ana@example.com' })
     const input = blocks('Tokens for bots and scripts', 'sh')[0] ?? ''
@@ -126,7 +126,7 @@ describe('the commands', () => {
     assert.equal((await app.call('/api/me', { token: secret })).status, 401)
   })
 
-  test('of the route run as printed: 201 with the ability, 403 without, 422 for a wrong body', async () => {
+  test('of the route run as printed and return 201 with the ability, 403 without, 422 for a wrong body', async () => {
     const bea = await app.addCustomer({ email: 'cleo@example.com' })
     const folder = await programOfTheRoute()
     const service = startProcess(process.execPath, ['--import', 'tsx', 'my-service.ts'], {
@@ -164,7 +164,7 @@ describe('the commands', () => {
     const folder = await programOfTheRoute()
     t.after(() => folder.remove())
     const input = blocks('Routes that document themselves', 'sh')[0] ?? ''
-    // Nobody listens there.
+    // No server listens there.
     const env = { DATABASE_URL: 'postgres://127.0.0.1:1/none' }
     const { code, stdout, stderr } = await startProcess('sh', ['-eu'], { cwd: folder.path, env, input }).ended
     assert.deepEqual([code, stderr], [0, ''])
@@ -190,7 +190,7 @@ describe('the commands', () => {
     })
   }
 
-  test('of the backend bring up a service on it', async (t) => {
+  test('of the backend start a service on it', async (t) => {
     const folder = await ownProgram('my-database.ts', blocks('Swap an adapter', 'ts')[1] ?? '')
     const env = { PORT: '0', BCRYPT_COST: '10' }
     const args = ['--import', 'tsx', 'my-database.ts']
@@ -207,7 +207,7 @@ describe('the commands', () => {
     assert.equal((await service.ended).code, 0)
   })
 
-  test('of the check pass on a service that is well', async () => {
+  test('of the check pass on a healthy service', async () => {
     const lines = (blocks('Check a deployment', 'sh')[0] ?? '')
       .replaceAll('http://127.0.0.1:3000', app.url)
       .replace('the password that was printed', PASSWORD)
@@ -218,15 +218,15 @@ describe('the commands', () => {
     assert.match(stdout, /401 on 50 of 50 new connections/)
   })
 
-  test('of four instances bring four up on one empty database', async () => {
+  test('of four instances start four on one empty database', async () => {
     const [demo, instances = ''] = blocks('Run four instances', 'sh')
-    // Its own test runs it.
+    // A separate test runs the demo.
     assert.equal(demo, 'npm run cluster-demo\n')
     assert.ok(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts['cluster-demo'])
     const lines = instances
       .replace(/postgres:\/\/\S+/, `'${empty.url}'`)
       .replace('3001 3002 3003 3004', '0 0 0 0')
-      // So that the test can end them by their ids, as a terminal's Ctrl-C would.
+      // The test stops them by their ids, as Ctrl-C in a terminal would.
       .replace('npx latchkey serve &', `"${process.execPath}" bin/latchkey.js serve & echo "pid $!"`)
     const shell = startProcess('sh', ['-eu'], { cwd: root, input: lines })
     const services = () => [...shell.stdout().matchAll(/^pid (\d+)$/gm)].map(([, pid]) => Number(pid))
@@ -234,12 +234,12 @@ describe('the commands', () => {
       await shell.until(/(service\.started[\s\S]*){4}/)
       for (const pid of services()) process.kill(pid, 'SIGINT')
     } catch (error) {
-      // They are in the shell's background, and outlive it.
+      // They run in the background of the shell and would outlive it.
       for (const pid of services()) killIfThere(pid)
       throw error
     }
     const { stdout } = await shell.ended
-    // Each migration once, whoever of the four was first.
+    // Each migration ran once, in any of the four.
     assert.equal(stdout.match(/database\.migrated/g)?.length, readdirSync(join(root, 'sql')).length)
     assert.equal(stdout.match(/service\.stopped/g)?.length, 4)
   })

@@ -10,31 +10,33 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const runner = join(import.meta.dirname, 'run.ts')
 
-describe('the run of the tests', () => {
+describe('the test runner', () => {
   let folder: string
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'latchkey-run-'))
   })
   after(() => rmSync(folder, { recursive: true }))
 
-  it('says which database it uses and passes on success and failure', async () => {
+  it('prints its database and passes on success and failure', async () => {
     const passing = start(testFile('passes', ''))
-    const [output, code] = await Promise.all([text(passing.stdout), exitOf(passing)])
+    const [output, code] = await Promise.all([text(passing.stdout), waitForExit(passing)])
     assert.match(output, /^Tests use the server of TEST_DATABASE_URL, [^\n]+\.\n/)
     assert.match(output, /pass 1/)
     assert.equal(code, 0)
-    assert.notEqual(await exitOf(start(testFile('fails', "throw new Error('no')"))), 0)
+    assert.notEqual(await waitForExit(start(testFile('fails', "throw new Error('no')"))), 0)
   })
 
-  it('case 100: refuses in one sentence a database that does not answer', async () => {
+  // Public case 100
+  it('refuses an unreachable database in one sentence', async () => {
     const run = start(testFile('never', ''), { TEST_DATABASE_URL: 'postgres://x:secret@127.0.0.1:1/x' })
-    const [error, code] = await Promise.all([text(run.stderr), exitOf(run)])
+    const [error, code] = await Promise.all([text(run.stderr), waitForExit(run)])
     assert.match(error, /^TEST_DATABASE_URL is set, and 127\.0\.0\.1:1 refuses: [^\n]*\n$/)
     assert.equal(code, 1)
   })
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    it(`case 100: ends its tests at ${signal} and removes what they left in the database`, {
+    // Public case 100
+    it(`stops its tests at ${signal} and drops their databases`, {
       timeout: 30_000,
     }, async () => {
       const code = `
@@ -45,7 +47,7 @@ describe('the run of the tests', () => {
       const run = start(testFile(`waits-${signal}`, code))
       const [, prefix, pid] = await untilPrinted(run, /READY (\S+) (\d+)/)
       run.kill(signal)
-      assert.equal(await exitOf(run), 1)
+      assert.equal(await waitForExit(run), 1)
       while (isAlive(Number(pid))) await sleep(50)
       const { Client } = await import('pg')
       const client = new Client({ connectionString: process.env.TEST_DATABASE_URL })
@@ -70,7 +72,7 @@ function start(file: string, env: NodeJS.ProcessEnv = {}) {
   })
 }
 
-async function exitOf(run: ChildProcess): Promise<unknown> {
+async function waitForExit(run: ChildProcess): Promise<unknown> {
   const [code] = await once(run, 'exit')
   return code
 }

@@ -10,7 +10,7 @@ const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 const WHOLE = 'Must be a whole bcrypt hash.'
 const CONTROL = 'Must not contain control characters.'
 
-const refused = (field: string, sentence: string) => (error: unknown) => {
+const isRefusal = (field: string, sentence: string) => (error: unknown) => {
   assert.ok(error instanceof ValidationFailed)
   assert.deepEqual(error.errors, { [field]: [sentence] })
   return true
@@ -21,7 +21,7 @@ const storedHash = async (core: Core, email: string) =>
   (await core.ports.customers.findByEmail(email, 1000))?.passwordHash
 
 describe('Adding a customer', () => {
-  it('stores the e-mail trimmed and otherwise as given, with an id and a time of its own', async () => {
+  it('stores the trimmed e-mail with a new id and creation time', async () => {
     const core = memoryCore()
     const customer = await add(core, { email: ' Ana@Example.com\n', name: 'Ana 🦊' })
     assert.ok(customer)
@@ -35,7 +35,7 @@ describe('Adding a customer', () => {
     assert.deepEqual(await core.customers.find('ana@example.COM', core.deadline()), customer)
   })
 
-  it('stores the hash of a password, a whole hash as it is, or neither', async () => {
+  it('stores a hashed password, a given hash, or no hash', async () => {
     const core = memoryCore()
     for (const [email, password, expected] of [
       ['a@example.com', { password: 'password' }, hashOf('password')],
@@ -47,17 +47,17 @@ describe('Adding a customer', () => {
     }
   })
 
-  it('refuses a password that is guessed first, and asks nothing of the kind about a hash', async () => {
-    const asked: string[] = []
+  it('refuses a blocklisted password and does not check a hash against the blocklist', async () => {
+    const checked: string[] = []
     const core = memoryCore(() => ({
       blocklist: {
         async has(password) {
-          asked.push(password)
+          checked.push(password)
           return password === 'password'
         },
       },
     }))
-    const common = refused('password', 'Too common. Choose another password.')
+    const common = isRefusal('password', 'Too common. Choose another password.')
     await assert.rejects(add(core, { password: { password: 'password' } }), common)
     const customer = await add(core, { password: { password: 'passwort' } })
     assert.ok(customer)
@@ -65,10 +65,10 @@ describe('Adding a customer', () => {
     await assert.rejects(set({ password: 'password' }), common)
     assert.equal(await storedHash(core, customer.email), hashOf('passwort'))
     await set({ passwordHash: HASH })
-    assert.deepEqual(asked, ['password', 'passwort', 'password'])
+    assert.deepEqual(checked, ['password', 'passwort', 'password'])
   })
 
-  it('answers null when the e-mail is taken in any ASCII case, and changes nothing', async () => {
+  it('returns null when the e-mail is taken in any ASCII case, and changes nothing', async () => {
     const core = memoryCore()
     await add(core, { email: 'Ana@example.com', password: { passwordHash: HASH } })
     assert.equal(await add(core, { email: ' ANA@EXAMPLE.COM', password: { password: 'password' } }), null)
@@ -109,21 +109,21 @@ describe('Adding a customer', () => {
     ['clear text as hash', { password: { passwordHash: 'password' } }, 'password_hash', WHOLE],
     ['an empty hash', { password: { passwordHash: '' } }, 'password_hash', WHOLE],
   ] as const) {
-    it(`is refused with ${what}, before the store is asked`, async () => {
+    it(`is refused with ${what}, before any store call`, async () => {
       const { port, calls } = unreachable<Customers>(new Unavailable())
       const core = memoryCore(() => ({ customers: port }))
-      await assert.rejects(add(core, input), refused(field, sentence))
+      await assert.rejects(add(core, input), isRefusal(field, sentence))
       assert.deepEqual(calls, [])
     })
   }
 
-  it('takes a name of 200 code points, and an empty one', async () => {
+  it('accepts a name of 200 code points and an empty name', async () => {
     const core = memoryCore()
     assert.ok(await add(core, { email: 'a', name: '🦊'.repeat(200) }))
     assert.ok(await add(core, { email: 'b', name: '' }))
   })
 
-  it('announces nothing: what is new was never kept', async () => {
+  it('publishes no invalidation, because no cache holds a new customer', async () => {
     const core = memoryCore()
     await add(core)
     assert.deepEqual(core.announced, [])
@@ -131,7 +131,7 @@ describe('Adding a customer', () => {
 })
 
 describe('Finding a customer', () => {
-  it('answers null for an e-mail that nobody has, and never the hash', async () => {
+  it('returns null for an unknown e-mail, and never the hash', async () => {
     const core = memoryCore()
     await add(core, { password: { passwordHash: HASH } })
     assert.equal(await core.customers.find('bea@example.com', core.deadline()), null)
@@ -141,7 +141,7 @@ describe('Finding a customer', () => {
 })
 
 describe('Setting a password', () => {
-  it('ends the old one, revokes every token and answers how many', async () => {
+  it('invalidates the old password, revokes every token and returns their number', async () => {
     const core = memoryCore()
     const customer = await core.customer()
     const bot = await core.token(customer, { name: 'bot' })
@@ -157,21 +157,21 @@ describe('Setting a password', () => {
     assert.equal(await storedHash(core, customer.email), HASH)
   })
 
-  it('is refused, and changes and announces nothing, with what may not be stored', async () => {
+  it('is refused for an invalid password or hash, without a change or an invalidation', async () => {
     const core = memoryCore()
     const { id, email } = await core.customer()
     const set = (password: Parameters<Core['customers']['setPassword']>[1]) =>
       core.customers.setPassword(id, password, core.deadline())
     const long = 'Must have at most 72 bytes.'
-    await assert.rejects(set({ password: '€'.repeat(25) }), refused('password', long))
-    await assert.rejects(set({ passwordHash: `${HASH}\r` }), refused('password_hash', WHOLE))
+    await assert.rejects(set({ password: '€'.repeat(25) }), isRefusal('password', long))
+    await assert.rejects(set({ passwordHash: `${HASH}\r` }), isRefusal('password_hash', WHOLE))
     assert.equal(await storedHash(core, email), hashOf('right'))
     assert.deepEqual(core.announced, [])
   })
 })
 
 describe('Disabling, enabling and deleting a customer', () => {
-  it('a disable ends tokens and logins, and an enable gives back the logins alone', async () => {
+  it('disabling ends tokens and logins, and enabling restores only logins', async () => {
     const core = memoryCore()
     const { id, email } = await core.customer()
     const { secret } = await core.login({ email, password: 'right' }, core.deadline())
@@ -185,7 +185,7 @@ describe('Disabling, enabling and deleting a customer', () => {
     await core.login({ email, password: 'right' }, core.deadline())
   })
 
-  it('a delete leaves nothing of the customer', async () => {
+  it('deleting removes the customer and the tokens', async () => {
     const core = memoryCore()
     const customer = await core.customer()
     await core.token(customer)
@@ -193,7 +193,7 @@ describe('Disabling, enabling and deleting a customer', () => {
     assert.equal(core.store.customers.size + core.store.tokens.size, 0)
   })
 
-  it('says so when there is no such customer', async () => {
+  it('reports an unknown customer', async () => {
     const { customers, deadline } = memoryCore()
     assert.equal(await customers.setPassword('x', { passwordHash: HASH }, deadline()), null)
     assert.equal(await customers.disable('x', deadline()), null)
@@ -202,7 +202,7 @@ describe('Disabling, enabling and deleting a customer', () => {
   })
 })
 
-describe('A change that ends tokens', () => {
+describe('A change that revokes tokens', () => {
   const changes = {
     setPassword: (core: Core, id: string) =>
       core.customers.setPassword(id, { passwordHash: HASH }, core.deadline()),
@@ -211,13 +211,13 @@ describe('A change that ends tokens', () => {
   }
 
   for (const [name, change] of Object.entries(changes)) {
-    it(`is announced for its customer after the commit and before it is acknowledged: ${name}`, async () => {
+    it(`publishes an invalidation for its customer after the commit and before the acknowledgement: ${name}`, async () => {
       const core = memoryCore()
       const customer = await core.customer()
       const { token } = await core.token(customer)
-      const liveWhenTold: boolean[] = []
+      const liveWhenPublished: boolean[] = []
       core.ports.invalidations.subscribe(() => {
-        liveWhenTold.push(
+        liveWhenPublished.push(
           [...core.store.tokens.values()].some(
             ({ id, revokedAtMs }) => id === token.id && revokedAtMs === null,
           ),
@@ -225,10 +225,10 @@ describe('A change that ends tokens', () => {
       })
       await change(core, customer.id)
       assert.deepEqual(core.announced, [{ kind: 'customer', customerId: customer.id }])
-      assert.deepEqual(liveWhenTold, [false])
+      assert.deepEqual(liveWhenPublished, [false])
     })
 
-    it(`is not acknowledged before every instance obeys: ${name}`, async () => {
+    it(`is acknowledged only once every instance has applied it: ${name}`, async () => {
       let applied: () => void = () => {}
       const core = memoryCore(() => ({
         invalidations: {
@@ -251,7 +251,7 @@ describe('A change that ends tokens', () => {
       await running
     })
 
-    it(`is announced as well when its outcome is unknown, and the error passed on: ${name}`, async () => {
+    it(`is published even if its outcome is unknown, and passes the error on: ${name}`, async () => {
       const failure = new Unavailable()
       const { port, calls } = unreachable<Customers>(failure)
       const core = memoryCore(() => ({ customers: port }))
@@ -261,7 +261,7 @@ describe('A change that ends tokens', () => {
     })
   }
 
-  it('is none where a customer is enabled', async () => {
+  it('does not include enabling a customer', async () => {
     const core = memoryCore()
     const { id } = await core.customer({ disabledAtMs: 1 })
     await core.customers.enable(id, core.deadline())

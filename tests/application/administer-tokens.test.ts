@@ -13,26 +13,26 @@ type Recorded = readonly [event: string, fields: object]
 
 function core(replaced: Parameters<typeof memoryCore>[0] = () => ({})) {
   const recorded: Recorded[] = []
-  const made = memoryCore((ports) => ({
+  const created = memoryCore((ports) => ({
     audit: { record: (event, fields) => void recorded.push([event, fields]) },
     loginTokens: invalidatingLoginTokens(ports.loginTokens, ports.invalidations),
     ...replaced(ports),
   }))
-  return { ...made, recorded }
+  return { ...created, recorded }
 }
 
 describe('A named token', () => {
-  it('is made with its abilities and its expiry, and authenticates by its secret', async () => {
+  it('is created with its abilities and expiry, and authenticates by its secret', async () => {
     const { tokens, customer, clock, authenticate, deadline, recorded } = core()
     const { id: customerId } = await customer()
     const expiresAtMs = clock.nowMs() + 1
     const abilities = ['orders:read', 'orders:write', 'orders:read']
-    const made = await tokens.create({ customerId, name: 'bot', abilities, expiresAtMs }, deadline())
-    assert.ok(made)
-    const caller = await authenticate(made.secret, deadline())
-    assert.deepEqual(caller.token, made.token)
-    assert.deepEqual(made.token, {
-      id: made.token.id,
+    const created = await tokens.create({ customerId, name: 'bot', abilities, expiresAtMs }, deadline())
+    assert.ok(created)
+    const caller = await authenticate(created.secret, deadline())
+    assert.deepEqual(caller.token, created.token)
+    assert.deepEqual(created.token, {
+      id: created.token.id,
       customerId,
       name: 'bot',
       abilities: ['orders:read', 'orders:write'],
@@ -41,16 +41,16 @@ describe('A named token', () => {
       revokedAtMs: null,
       lastUsedAtMs: null,
     })
-    const said = {
+    const fields = {
       customer_id: customerId,
-      token_id: made.token.id,
+      token_id: created.token.id,
       token_name: 'bot',
-      abilities: made.token.abilities,
+      abilities: created.token.abilities,
     }
-    assert.deepEqual(recorded, [['token.issued', said]])
+    assert.deepEqual(recorded, [['token.issued', fields]])
   })
 
-  it('is refused for a wrong name, ability or expiry, and nothing is stored', async () => {
+  it('is refused for an invalid name, ability or expiry, and nothing is stored', async () => {
     const { tokens, customer, clock, store, deadline, recorded } = core()
     const { id: customerId } = await customer()
     const good = { customerId, name: 'bot', abilities: [], expiresAtMs: null }
@@ -76,12 +76,12 @@ describe('A named token', () => {
       assert.ok(await tokens.create({ ...good, name }, deadline()))
   })
 
-  it('is not made for somebody who is disabled or gone', async () => {
+  it('is not created for a disabled or unknown customer', async () => {
     const { tokens, customers, customer, deadline, recorded } = core()
     const { id } = await customer()
     await customers.disable(id, deadline())
     recorded.splice(0)
-    for (const customerId of [id, 'nobody'])
+    for (const customerId of [id, 'unknown'])
       assert.equal(
         await tokens.create({ customerId, name: 'bot', abilities: [], expiresAtMs: null }, deadline()),
         null,
@@ -91,7 +91,7 @@ describe('A named token', () => {
 })
 
 describe('Revoking tokens', () => {
-  it('of a name, one, or all of a customer is announced, counted and recorded', async () => {
+  it('by name, by id or all of a customer is published, counted and recorded', async () => {
     const { tokens, customer, token, announced, deadline, recorded } = core()
     const owner = await customer()
     for (const name of ['bot', 'bot', 'importer', 'login']) await token(owner, { name })
@@ -99,9 +99,9 @@ describe('Revoking tokens', () => {
     const requester = aRequester()
     assert.equal(await tokens.revoke(owner.id, { name: 'bot' }, deadline()), 2)
     assert.deepEqual(announced, [{ kind: 'customer', customerId: owner.id }])
-    const asker = { requester, service: 'desk' }
-    assert.equal(await tokens.revoke(owner.id, { id }, deadline(), asker), 1)
-    assert.equal(await tokens.revoke(owner.id, { id }, deadline(), asker), 0)
+    const operator = { requester, service: 'desk' }
+    assert.equal(await tokens.revoke(owner.id, { id }, deadline(), operator), 1)
+    assert.equal(await tokens.revoke(owner.id, { id }, deadline(), operator), 0)
     assert.equal(await tokens.revoke(owner.id, {}, deadline()), 2)
     const left = await tokens.listByCustomer(owner.id, deadline())
     assert.ok(left.every(({ revokedAtMs }) => revokedAtMs !== null))
@@ -113,7 +113,7 @@ describe('Revoking tokens', () => {
     ])
   })
 
-  it('by their age concerns all customers, and no moment that is still to come', async () => {
+  it('by age covers all customers and refuses a time in the future', async () => {
     const { tokens, customer, token, clock, announced, deadline, recorded } = core()
     const owners = [await customer(), await customer()]
     for (const owner of owners) {
@@ -131,7 +131,7 @@ describe('Revoking tokens', () => {
     assert.deepEqual(recorded, [['token.revoked', { reason: 'issued_before', count: 2 }]])
   })
 
-  it('by their age up to now concerns logins too that had begun and were not stored yet', async () => {
+  it('by age up to now includes logins that had begun but were not stored yet', async () => {
     const { tokens, customer, token, clock, deadline, recorded } = core()
     const owner = await customer()
     await token(owner, { name: 'old', createdAtMs: clock.nowMs() - 1 })
@@ -145,14 +145,14 @@ describe('Revoking tokens', () => {
     assert.deepEqual(recorded, [['token.revoked', { reason: 'issued_before', count: 2 }]])
   })
 
-  it('by their age is recorded as far as it went where it fails', async () => {
+  it('by age records the partial result of a failure', async () => {
     let fails = false
     const { tokens, customer, token, clock, deadline, recorded } = core(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
-        revokeIssuedBefore: async (...asked) => {
+        revokeIssuedBefore: async (...args) => {
           if (fails) throw new Unavailable()
-          return loginTokens.revokeIssuedBefore(...asked)
+          return loginTokens.revokeIssuedBefore(...args)
         },
       },
     }))
@@ -169,7 +169,7 @@ describe('Revoking tokens', () => {
     assert.deepEqual(recorded, [['token.revoked', { reason: 'issued_before', count: 1 }]])
   })
 
-  it('by their age has the whole deadline for each walk, however long the walks take together', async () => {
+  it('by age gives each pass its own full deadline', async () => {
     const deadlines: number[] = []
     const { tokens, clock, deadline } = core(({ loginTokens }) => ({
       loginTokens: {
@@ -188,15 +188,15 @@ describe('Revoking tokens', () => {
     assert.deepEqual(deadlines, [STORE_TIMEOUT_MS, STORE_TIMEOUT_MS])
   })
 
-  it('by their age is recorded as far as it went where it is interrupted, also between its walks', async () => {
-    for (const isBetweenWalks of [false, true]) {
+  it('by age records the partial result of an interruption, even between passes', async () => {
+    for (const isBetweenPasses of [false, true]) {
       const interruption = new AbortController()
       const { tokens, customer, token, clock, deadline, recorded } = core(({ loginTokens }) => ({
         loginTokens: {
           ...loginTokens,
           async revokeIssuedBefore(beforeMs, atMs, steps) {
             const revoked = await loginTokens.revokeIssuedBefore(beforeMs, atMs, steps)
-            if (isBetweenWalks) return revoked
+            if (isBetweenPasses) return revoked
             interruption.abort(new Error('interrupted'))
             throw interruption.signal.reason
           },
@@ -219,7 +219,7 @@ describe('Revoking tokens', () => {
 })
 
 describe('Pruning tokens', () => {
-  it('goes on until nothing is left, each step with a patience of its own', async () => {
+  it('continues until nothing is left and gives each step its own deadline', async () => {
     const limits: number[] = []
     let left = 2500
     const { tokens, deadline, clock } = core(({ loginTokens }) => ({
@@ -240,20 +240,20 @@ describe('Pruning tokens', () => {
     assert.deepEqual(limits, [1000, 1000, 1000])
   })
 
-  it('waits for another one that prunes', async () => {
-    const asked = [deferred<void>(), deferred<void>()]
+  it('waits while another instance prunes', async () => {
+    const called = [deferred<void>(), deferred<void>()]
     let calls = 0
     const { tokens, deadline, clock } = core(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
         async prune() {
-          asked[calls]?.resolve()
+          called[calls]?.resolve()
           return calls++ === 0 ? null : 7
         },
       },
     }))
     const pruning = tokens.prune(0, deadline)
-    await asked[0]?.promise
+    await called[0]?.promise
     await turn()
     assert.equal(calls, 1)
     clock.advance(100)

@@ -12,54 +12,54 @@ import { deferred, turn } from '../support/fakes.ts'
 
 const EVERYTHING: Invalidation = { kind: 'everything' }
 
-/** Invalidations that every instance obeys when `obeyed` says so. */
+/** An invalidation port that records each publication. Every instance has applied it when `applied` resolves. */
 function invalidations(applied: Promise<void> = Promise.resolve()) {
-  const heard: Invalidation[] = []
+  const published: Invalidation[] = []
   const port: Invalidations = {
     subscribe() {},
     isCurrent: () => true,
     publish(invalidation) {
-      heard.push(invalidation)
+      published.push(invalidation)
       return applied
     },
   }
-  return { ...port, heard }
+  return { ...port, published }
 }
 
-describe('An announced change', () => {
-  it('answers once it is committed and then obeyed by every instance', async () => {
+describe('A published change', () => {
+  it('resolves after its commit, once every instance has applied the invalidation', async () => {
     const applied = deferred<void>()
     const committed = deferred<string>()
     const all = invalidations(applied.promise)
-    let answer: string | null = null
-    const done = publishInvalidation(all, EVERYTHING, committed.promise).then((responded) => {
-      answer = responded
+    let result: string | null = null
+    const done = publishInvalidation(all, EVERYTHING, committed.promise).then((value) => {
+      result = value
     })
     await turn()
-    assert.deepEqual(all.heard, [])
+    assert.deepEqual(all.published, [])
     committed.resolve('done')
     await turn()
-    assert.deepEqual([all.heard, answer], [[EVERYTHING], null])
+    assert.deepEqual([all.published, result], [[EVERYTHING], null])
     applied.resolve()
     await done
-    assert.equal(answer, 'done')
+    assert.equal(result, 'done')
   })
 
-  it('whose outcome is unknown is announced, and waits for nobody', async () => {
+  it('is published when its outcome is unknown, without waiting for other instances', async () => {
     const never = new Promise<void>(() => {})
     const all = invalidations(never)
     await assert.rejects(publishInvalidation(all, EVERYTHING, Promise.reject(new Unavailable())), Unavailable)
-    assert.deepEqual(all.heard, [EVERYTHING])
+    assert.deepEqual(all.published, [EVERYTHING])
   })
 
-  it('whose outcome is unknown rejects with its own error when nobody can be told either', async () => {
-    const all = invalidations(Promise.reject(new Error('nobody hears')))
+  it('rejects with its own error when its outcome is unknown and publishing fails too', async () => {
+    const all = invalidations(Promise.reject(new Error('publishing failed')))
     await assert.rejects(publishInvalidation(all, EVERYTHING, Promise.reject(new Unavailable())), Unavailable)
     await turn()
   })
 })
 
-describe('Announced login tokens', () => {
+describe('Invalidating login tokens', () => {
   const token = aLoginToken({ customerId: 'c1' })
   const digest = aDigest()
   const login = { token, digest, verifiedHash: 'hash' }
@@ -76,45 +76,45 @@ describe('Announced login tokens', () => {
     prune: async () => 1,
   })
 
-  for (const [revoked, heard] of [
+  for (const [revoked, published] of [
     [1, [{ kind: 'customer', customerId: token.customerId }]],
     [0, [{ kind: 'customer', customerId: token.customerId }]],
     [null, []],
   ] as const) {
-    it(`announce ${heard.length === 1 ? 'the customer' : 'nothing'} of a login that revoked ${revoked}`, async () => {
+    it(`publish ${published.length === 1 ? 'the customer' : 'nothing'} of a login that revoked ${revoked}`, async () => {
       const all = invalidations()
       assert.equal(await invalidatingLoginTokens(inner(revoked), all).replace(login, 1000), revoked)
-      assert.deepEqual(all.heard, heard)
+      assert.deepEqual(all.published, published)
     })
   }
 
-  it('announce a revoked digest, also when somebody else was first', async () => {
+  it('publish a revoked digest, even if the token was already revoked', async () => {
     for (const revoked of [1, null]) {
       const all = invalidations()
       await invalidatingLoginTokens(inner(revoked), all).revoke({ id: token.id, digest }, 0, 1000)
-      assert.deepEqual(all.heard, [{ kind: 'digest', digest }])
+      assert.deepEqual(all.published, [{ kind: 'digest', digest }])
     }
   })
 
-  it('announce the customer whose tokens were revoked, also when somebody else was first', async () => {
+  it('publish the customer of revoked tokens, even if they were already revoked', async () => {
     for (const revoked of [1, null]) {
       const all = invalidations()
       const tokens = invalidatingLoginTokens(inner(revoked), all)
       assert.equal(await tokens.revokeByCustomer('c1', { name: 'bot' }, 0, 1000), revoked ?? 0)
-      assert.deepEqual(all.heard, [{ kind: 'customer', customerId: 'c1' }])
+      assert.deepEqual(all.published, [{ kind: 'customer', customerId: 'c1' }])
     }
   })
 
-  it('announce everything when tokens were revoked by their age', async () => {
+  it('publish "everything" when tokens are revoked by age', async () => {
     const all = invalidations()
     assert.equal(
       await invalidatingLoginTokens(inner(3), all).revokeIssuedBefore(1, 2, { timeoutMs: 1000 }),
       3,
     )
-    assert.deepEqual(all.heard, [{ kind: 'everything' }])
+    assert.deepEqual(all.published, [{ kind: 'everything' }])
   })
 
-  it('announce nothing of a look-up, a list, a token that is added, a touch or a prune', async () => {
+  it('publish nothing for a lookup, a list, a new token, a touch or a prune', async () => {
     const all = invalidations()
     const tokens = invalidatingLoginTokens(inner(1), all)
     await tokens.findByDigest(digest, 1000)
@@ -123,6 +123,6 @@ describe('Announced login tokens', () => {
     await tokens.list({ after: null, limit: 1 }, 1000)
     await tokens.touch([{ id: token.id, atMs: 1 }], 1000)
     await tokens.prune(1, 1, 1000)
-    assert.deepEqual(all.heard, [])
+    assert.deepEqual(all.published, [])
   })
 })

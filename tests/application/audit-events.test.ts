@@ -14,27 +14,27 @@ import {
 import { anUnknownSecret, type Core, memoryCore, SERVICE } from '../support/core.ts'
 import { aRequester } from '../support/idle-ports.ts'
 
-const ASKED = { request_id: 'r1', address: '192.0.2.7' }
+const REQUEST = { request_id: 'r1', address: '192.0.2.7' }
 const requester = () => aRequester({ requestId: 'r1', address: '192.0.2.7' })
 
 const login = (core: Core, email: string, password = 'right') =>
   core.login({ email, password }, core.deadline(), requester())
 const authenticate = async (core: Core, secret: string) =>
   core.authenticate(secret, core.deadline(), requester())
-/** What was recorded since the last call. */
-const recorded = (core: Core) => core.recorded.splice(0)
+/** The events recorded since the last call. */
+const takeRecorded = (core: Core) => core.recorded.splice(0)
 
 describe('A login records', () => {
-  it('the token it made and its success, and before them how many tokens it revoked', async () => {
+  it('the number of revoked tokens, the issued token and its success, in this order', async () => {
     const core = memoryCore()
     const { id, email } = await core.customer()
     for (const revoked of [
       [],
-      [{ ...ASKED, event: 'token.revoked', customer_id: id, reason: 'replaced', count: 1 }],
+      [{ ...REQUEST, event: 'token.revoked', customer_id: id, reason: 'replaced', count: 1 }],
     ]) {
       const { token } = await login(core, email)
-      const of = { ...ASKED, customer_id: id, token_id: token.id }
-      assert.deepEqual(recorded(core), [
+      const of = { ...REQUEST, customer_id: id, token_id: token.id }
+      assert.deepEqual(takeRecorded(core), [
         ...revoked,
         { ...of, event: 'token.issued', token_name: 'login' },
         { ...of, event: 'login.succeeded' },
@@ -42,7 +42,7 @@ describe('A login records', () => {
     }
   })
 
-  it('a failure once, with its reason, and never the e-mail that was sent', async () => {
+  it('a failure once, with its reason and without the e-mail sent', async () => {
     const core = memoryCore()
     const known = await core.customer()
     const disabled = await core.customer({ disabledAtMs: 1 })
@@ -54,11 +54,11 @@ describe('A login records', () => {
       ['hunter2!', 'right', null, 'unknown'],
     ] as const) {
       await assert.rejects(login(core, email, password), InvalidCredentials)
-      assert.deepEqual(recorded(core), [{ ...ASKED, event: 'login.failed', customer_id, reason }])
+      assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'login.failed', customer_id, reason }])
     }
   })
 
-  it('a failure only once it is counted, and as none what is not known to have failed', async () => {
+  it('a failure only after the throttle counted it', async () => {
     const steps: string[] = []
     const core = memoryCore(({ throttle }) => ({
       throttle: {
@@ -84,11 +84,11 @@ describe('A login records', () => {
       }))
       const { email } = await core.customer()
       await assert.rejects(login(core, email), TooManyRequests)
-      assert.deepEqual(recorded(core), [{ ...ASKED, event: 'login.throttled', reason: name }])
+      assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'login.throttled', reason: name }])
     }
   })
 
-  it('nothing where its outcome is unknown', async () => {
+  it('nothing when its outcome is unknown', async () => {
     const core = memoryCore(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
@@ -100,12 +100,12 @@ describe('A login records', () => {
     }))
     const { email } = await core.customer()
     await assert.rejects(login(core, email), Unavailable)
-    assert.deepEqual(recorded(core), [])
+    assert.deepEqual(takeRecorded(core), [])
   })
 })
 
 describe('Authentication records', () => {
-  it('a well-formed token that it refuses, with the reason and whose it is where somebody has it', async () => {
+  it('a refused well-formed token with the reason and, if there is one, the owner', async () => {
     const core = memoryCore()
     const customer = await core.customer()
     const revoked = await core.token(customer, { revokedAtMs: 1 })
@@ -124,13 +124,13 @@ describe('Authentication records', () => {
     ] as const) {
       await assert.rejects(authenticate(core, secret), InvalidToken)
       const of = { customer_id: token.customerId, token_id: token.id }
-      assert.deepEqual(recorded(core), [{ ...ASKED, ...of, event: 'token.denied', reason }])
+      assert.deepEqual(takeRecorded(core), [{ ...REQUEST, ...of, event: 'token.denied', reason }])
     }
     await assert.rejects(authenticate(core, anUnknownSecret()), InvalidToken)
-    assert.deepEqual(recorded(core), [{ ...ASKED, event: 'token.denied', reason: 'unknown' }])
+    assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'token.denied', reason: 'unknown' }])
   })
 
-  it('nothing of a good token, of a text that cannot be one, or of a store that does not answer', async () => {
+  it('nothing for a valid token, a malformed token, or an unavailable store', async () => {
     const core = memoryCore(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
@@ -146,42 +146,42 @@ describe('Authentication records', () => {
     await assert.rejects(authenticate(core, `${secret}x`), InvalidToken)
     isAway = true
     await assert.rejects(authenticate(core, secret), Unavailable)
-    assert.deepEqual(recorded(core), [])
+    assert.deepEqual(takeRecorded(core), [])
   })
 
-  it('a good token that lacks an ability, and none that has it', async () => {
+  it('a valid token only if it lacks a required ability', async () => {
     const core = memoryCore()
     const { secret, token } = await core.token(await core.customer(), { abilities: ['orders:read'] })
     const caller = await authenticate(core, secret)
     core.authorize(caller, ['orders:read'], requester())
-    assert.deepEqual(recorded(core), [])
+    assert.deepEqual(takeRecorded(core), [])
     assert.throws(() => core.authorize(caller, ['orders:write'], requester()), InsufficientScope)
     const of = { customer_id: token.customerId, token_id: token.id }
-    assert.deepEqual(recorded(core), [
-      { ...ASKED, ...of, event: 'token.denied', reason: 'insufficient_scope' },
+    assert.deepEqual(takeRecorded(core), [
+      { ...REQUEST, ...of, event: 'token.denied', reason: 'insufficient_scope' },
     ])
   })
 })
 
 describe('A logout records', () => {
-  it('the token that it revoked, or that somebody else had ended it before', async () => {
+  it('the token that it revoked, or a denied token if it was already revoked or expired', async () => {
     const core = memoryCore()
     const { id, email } = await core.customer()
     const { secret, token } = await login(core, email)
     const caller = await authenticate(core, secret)
     const logout = () => core.logout(caller, core.deadline(), requester())
-    const of = { ...ASKED, customer_id: id, token_id: token.id }
-    recorded(core)
+    const of = { ...REQUEST, customer_id: id, token_id: token.id }
+    takeRecorded(core)
     await logout()
-    assert.deepEqual(recorded(core), [{ ...of, event: 'token.revoked', reason: 'logout' }])
+    assert.deepEqual(takeRecorded(core), [{ ...of, event: 'token.revoked', reason: 'logout' }])
     await assert.rejects(logout(), InvalidToken)
-    assert.deepEqual(recorded(core), [{ ...of, event: 'token.denied', reason: 'revoked' }])
+    assert.deepEqual(takeRecorded(core), [{ ...of, event: 'token.denied', reason: 'revoked' }])
     core.clock.advance(3_600_000)
     await assert.rejects(logout(), InvalidToken)
-    assert.deepEqual(recorded(core), [{ ...of, event: 'token.denied', reason: 'expired' }])
+    assert.deepEqual(takeRecorded(core), [{ ...of, event: 'token.denied', reason: 'expired' }])
   })
 
-  it('nothing with a named token, nor where its outcome is unknown', async () => {
+  it('nothing for a named token or an unknown outcome', async () => {
     const core = memoryCore(({ loginTokens }) => ({
       loginTokens: { ...loginTokens, revoke: () => Promise.reject(new Unavailable()) },
     }))
@@ -192,35 +192,35 @@ describe('A logout records', () => {
     ] as const) {
       const caller = await authenticate(core, (await core.token(customer, { name })).secret)
       await assert.rejects(core.logout(caller, core.deadline(), requester()), refusal)
-      assert.deepEqual(recorded(core), [])
+      assert.deepEqual(takeRecorded(core), [])
     }
   })
 })
 
-it('A service route records whom it refuses, and nobody else', () => {
+it('A service route records only refused requests', () => {
   const core = memoryCore()
   core.verifyServiceToken(SERVICE.secret, requester())
-  assert.deepEqual(recorded(core), [])
+  assert.deepEqual(takeRecorded(core), [])
   for (const [presented, reason] of [
     [null, 'missing'],
     ['canary', 'unknown'],
   ] as const) {
     assert.throws(() => core.verifyServiceToken(presented, requester()), InvalidServiceToken)
-    assert.deepEqual(recorded(core), [{ ...ASKED, event: 'service.denied', reason }])
+    assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'service.denied', reason }])
   }
 })
 
-describe('What operators do to a customer', () => {
-  it('is recorded, with how many tokens it revoked where it revoked any', async () => {
+describe('An operator’s change of a customer', () => {
+  it('is recorded, with the number of revoked tokens if there are any', async () => {
     const core = memoryCore()
     const { customers, deadline } = core
     const added = await customers.add({ email: 'ana@example.com', name: 'Ana', password: null }, deadline())
     assert.ok(added)
     const customer_id = added.id
     const happened = (event: string, reason: string | null = null, count = 0) => {
-      const told = recorded(core)
+      const events = takeRecorded(core)
       const revoked = { event: 'token.revoked', customer_id, reason, count }
-      assert.deepEqual(told, [{ event, customer_id }, ...(reason === null ? [] : [revoked])])
+      assert.deepEqual(events, [{ event, customer_id }, ...(reason === null ? [] : [revoked])])
     }
     happened('customer.added')
     const set = () => customers.setPassword(customer_id, { password: 'a password' }, deadline())
@@ -241,7 +241,7 @@ describe('What operators do to a customer', () => {
     happened('customer.deleted')
   })
 
-  it('is not recorded of nobody, of an e-mail that is taken, or with an unknown outcome', async () => {
+  it('is not recorded for an unknown customer, a taken e-mail or an unknown outcome', async () => {
     const core = memoryCore()
     const { email } = await core.customer()
     const act = async ({ customers, deadline }: Core) => [
@@ -266,18 +266,18 @@ describe('What operators do to a customer', () => {
     await assert.rejects(act(away), Unavailable)
     for (const what of ['disable', 'enable', 'delete'] as const)
       await assert.rejects(away.customers[what]('x', away.deadline()), Unavailable)
-    assert.deepEqual([recorded(core), recorded(away)], [[], []])
+    assert.deepEqual([takeRecorded(core), takeRecorded(away)], [[], []])
   })
 })
 
-describe('Where the audit log cannot be written', () => {
+describe('When the audit log cannot be written', () => {
   const full: AuditLog = {
     record() {
       throw new Unavailable()
     },
   }
 
-  it('nothing that it would tell of is answered, and good tokens are', async () => {
+  it('requests with an audit event are unavailable, and valid tokens are accepted', async () => {
     const core = memoryCore(() => ({ audit: full }))
     const customer = await core.customer()
     const { secret } = await core.token(customer)
@@ -290,7 +290,7 @@ describe('Where the audit log cannot be written', () => {
     await assert.rejects(core.customers.disable(customer.id, core.deadline()), Unavailable)
   })
 
-  it('a wrong password counts as a failure all the same', async () => {
+  it('a wrong password still counts as a failure', async () => {
     const outcomes: string[] = []
     const core = memoryCore(({ throttle }) => ({
       throttle: { ...throttle, settle: async (_, outcome) => void outcomes.push(outcome) },
@@ -301,16 +301,16 @@ describe('Where the audit log cannot be written', () => {
   })
 })
 
-it('No event tells an e-mail, a secret, a password or a digest', () => {
-  const told = Object.values(AUDIT_EVENTS).flatMap(
+it('No event has a field for an e-mail, a secret, a password or a digest', () => {
+  const fields = Object.values(AUDIT_EVENTS).flatMap(
     ({ recordedFields }) => recordedFields as readonly string[],
   )
-  assert.deepEqual([...new Set(told)].sort(), [
+  assert.deepEqual([...new Set(fields)].sort(), [
     'abilities',
     'count',
     'customer_id',
     'service',
-    // Their names.
+    // Names, not secrets.
     'service_tokens',
     'token_id',
     'token_name',

@@ -8,7 +8,7 @@ import { anUnknownSecret, memoryCore, unreachable } from '../support/core.ts'
 import { aRequester } from '../support/idle-ports.ts'
 
 describe('Authentication', () => {
-  it('answers whose token was presented, with its digest', async () => {
+  it('returns the owner of the presented token, with its digest', async () => {
     const core = memoryCore()
     const customer = await core.customer()
     const { secret, token } = await core.token(customer)
@@ -16,7 +16,7 @@ describe('Authentication', () => {
     assert.deepEqual(await core.authenticate(secret, core.deadline()), { token, customer, digest })
   })
 
-  it('accepts a token until the millisecond before its expiry and refuses it from there on', async () => {
+  it('refuses a token from the millisecond of its expiry on', async () => {
     const core = memoryCore()
     const { secret } = await core.token(await core.customer(), { expiresAtMs: core.clock.nowMs() + 300 })
     core.clock.advance(299)
@@ -27,7 +27,7 @@ describe('Authentication', () => {
     }
   })
 
-  it('compares the expiry when the store has answered, not when it was asked', async () => {
+  it('compares the expiry with the time after the lookup, not before it', async () => {
     const core = memoryCore(({ loginTokens }) => ({
       loginTokens: {
         ...loginTokens,
@@ -41,7 +41,7 @@ describe('Authentication', () => {
     await assert.rejects(async () => core.authenticate(secret, core.deadline()), InvalidToken)
   })
 
-  it('refuses what is revoked, of a disabled or deleted customer, or of nobody, all alike', async () => {
+  it('gives the same refusal for revoked and unknown tokens and those of disabled or deleted customers', async () => {
     const core = memoryCore()
     const revoked = await core.token(await core.customer(), { revokedAtMs: 1 })
     const disabled = await core.customer()
@@ -64,7 +64,7 @@ describe('Authentication', () => {
     assert.equal(messages.size, 1)
   })
 
-  it('refuses a token of a disabled customer even when the token itself was left active', async () => {
+  it('refuses an active token of a disabled customer', async () => {
     const owned = { token: aLoginToken({ customerId: 'x' }), customer: aCustomer({ disabledAtMs: 1 }) }
     const core = memoryCore(({ loginTokens }) => ({
       loginTokens: { ...loginTokens, findByDigest: async () => owned },
@@ -72,7 +72,7 @@ describe('Authentication', () => {
     await assert.rejects(async () => core.authenticate(anUnknownSecret(), core.deadline()), InvalidToken)
   })
 
-  it('asks no store about a text that cannot be a token, not even one that is out of reach', async () => {
+  it('refuses a malformed token without a store call', async () => {
     const { port, calls } = unreachable<LoginTokens>(new Unavailable())
     const core = memoryCore(() => ({ loginTokens: port }))
     const good = anUnknownSecret()
@@ -82,7 +82,7 @@ describe('Authentication', () => {
     assert.deepEqual(calls, [])
   })
 
-  it('is unavailable, not refused, when the store is', async () => {
+  it('is unavailable, not refused, when the store is unavailable', async () => {
     const { port, calls } = unreachable<LoginTokens>(new Unavailable())
     const core = memoryCore(() => ({ loginTokens: port }))
     await assert.rejects(async () => core.authenticate(anUnknownSecret(), core.deadline()), Unavailable)
@@ -99,13 +99,13 @@ describe('Authorisation', () => {
     customer: aCustomer(),
   })
 
-  it('passes when every required ability is covered, or none is required', () => {
+  it('passes if every required ability is covered', () => {
     authorize(caller(['*']), ['orders:read', 'orders:write'])
     authorize(caller(['orders:*']), ['orders:read', 'orders:write'])
     authorize(caller([]), [])
   })
 
-  it('refuses when one is not, and names all that are required', () => {
+  it('refuses if one is not covered and names all required abilities', () => {
     for (const abilities of [[], ['orders:read'], ['Orders:*'], ['orders']]) {
       assert.throws(
         () => authorize(caller(abilities), ['orders:read', 'orders:write']),

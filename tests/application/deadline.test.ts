@@ -6,14 +6,14 @@ import { Unavailable } from '../../src/domain/errors.ts'
 import { movableClock } from '../../src/testing/movable-clock.ts'
 import { memoryCore } from '../support/core.ts'
 
-describe('Patience', () => {
+describe('A deadline', () => {
   const clock = movableClock()
   const taking = (ms: number) => async (timeoutMs: number) => {
     clock.advance(ms)
     return timeoutMs
   }
 
-  it('gives each call what the calls before it left', async () => {
+  it('gives each call the time that earlier calls left', async () => {
     const deadline = createDeadline(1000, clock)
     assert.equal(await deadline.run(taking(0)), 1000)
     assert.equal(await deadline.run(taking(300)), 1000)
@@ -22,7 +22,7 @@ describe('Patience', () => {
     await assert.rejects(deadline.run(taking(0)), Unavailable)
   })
 
-  it('that is used up calls nothing any more', async () => {
+  it('calls nothing once the time is used up', async () => {
     const deadline = createDeadline(1000, clock)
     await deadline.run(taking(5000))
     let calls = 0
@@ -35,7 +35,7 @@ describe('Patience', () => {
     assert.equal(calls, 0)
   })
 
-  it('is spent by calls that fail too, and passes their errors on', async () => {
+  it('counts failed calls and passes their errors on', async () => {
     const deadline = createDeadline(1000, clock)
     const failure = new Error('failed')
     await assert.rejects(
@@ -48,7 +48,7 @@ describe('Patience', () => {
     assert.equal(await deadline.run(taking(0)), 400)
   })
 
-  it('is not spent between calls, nor by setting the wall clock', async () => {
+  it('does not count time between calls or changes of the wall clock', async () => {
     const deadline = createDeadline(1000, clock)
     await deadline.run(taking(100))
     clock.advance(10_000)
@@ -57,7 +57,7 @@ describe('Patience', () => {
     assert.equal(await deadline.run(taking(0)), 900)
   })
 
-  it('is a request’s own: one second each', async () => {
+  it('gives each request its own second', async () => {
     const core = memoryCore()
     const first = core.deadline()
     await first.run(async () => core.clock.advance(5000))

@@ -7,69 +7,69 @@ import { turn } from '../support/fakes.ts'
 
 const here = new AbortController().signal
 
-describe('Turns', () => {
-  it('are had at once while there are any', async () => {
+describe('A keyed semaphore', () => {
+  it('acquires a free slot immediately', async () => {
     const semaphore = createKeyedSemaphore(2, movableClock())
     await semaphore.acquire('a', here)
     await semaphore.acquire('a', here)
     await semaphore.acquire('b', here)
   })
 
-  it('are handed on in the order in which they were asked for', async () => {
+  it('serves waiting callers in order', async () => {
     const semaphore = createKeyedSemaphore(1, movableClock())
     const order: number[] = []
-    const end = await semaphore.acquire('a', here)
+    const release = await semaphore.acquire('a', here)
     const others = [1, 2, 3].map(async (n) => {
-      const endOwn = await semaphore.acquire('a', here)
+      const releaseNext = await semaphore.acquire('a', here)
       order.push(n)
-      endOwn()
+      releaseNext()
     })
     await turn()
     assert.deepEqual(order, [])
-    end()
+    release()
     await Promise.all(others)
     assert.deepEqual(order, [1, 2, 3])
   })
 
-  it('are never more than so many at once, however they end', async () => {
+  it('never exceeds the limit of concurrent slots', async () => {
     const semaphore = createKeyedSemaphore(3, movableClock())
     let taken = 0
     let most = 0
     await Promise.all(
       Array.from({ length: 50 }, async () => {
-        const end = await semaphore.acquire('a', here)
+        const release = await semaphore.acquire('a', here)
         most = Math.max(most, ++taken)
         await turn()
         taken -= 1
-        end()
+        release()
       }),
     )
     assert.equal(most, 3)
-    const ends = await Promise.all([1, 2, 3].map(() => semaphore.acquire('a', here)))
-    assert.equal(ends.length, 3)
+    const releases = await Promise.all([1, 2, 3].map(() => semaphore.acquire('a', here)))
+    assert.equal(releases.length, 3)
   })
 
-  it('are waited for two seconds, and then are unavailable', async () => {
+  it('is unavailable after a wait of two seconds', async () => {
     const clock = movableClock()
     const semaphore = createKeyedSemaphore(1, clock)
-    const end = await semaphore.acquire('a', here)
+    const release = await semaphore.acquire('a', here)
     const late = semaphore.acquire('a', here)
     clock.advance(2000)
     await assert.rejects(late, Unavailable)
-    // Nothing is handed to somebody who has left.
-    end()
+    // A released slot is not given to a caller that timed out.
+    release()
     await semaphore.acquire('a', here)
   })
 
-  it('are not waited for by who goes away', async () => {
+  it('stops waiting when the signal aborts', async () => {
     const semaphore = createKeyedSemaphore(1, movableClock())
-    const end = await semaphore.acquire('a', here)
+    const release = await semaphore.acquire('a', here)
     const gone = new AbortController()
     const left = semaphore.acquire('a', gone.signal)
     const next = semaphore.acquire('a', here)
     gone.abort(new Error('gone'))
     await assert.rejects(left, /gone/)
-    end()
+    release()
     await next
   })
 })

@@ -9,90 +9,90 @@ import { aRequester } from '../support/idle-ports.ts'
 const login = (core: Core, email: string, password = 'right') =>
   core.login({ email, password }, core.deadline())
 
-describe('The place of a login in the queue', () => {
-  /** A core that counts the places that are kept; each login asks once whether there is one, and then for its own. */
-  function counted(replaced: Parameters<typeof memoryCore>[0] = () => ({})) {
-    const places = { asked: 0, kept: 0 }
+describe('The slot of a login in the hashing queue', () => {
+  /** A core that counts the slots requested and held. Each login first checks for a free slot, then takes its own. */
+  function createCountedCore(replaced: Parameters<typeof memoryCore>[0] = () => ({})) {
+    const slots = { requested: 0, held: 0 }
     const core = memoryCore((ports) => ({
       passwords: {
         ...ports.passwords,
         isDated: () => true,
-        hash: () => assert.fail('without a place'),
+        hash: () => assert.fail('hashed without a slot'),
         queue() {
-          places.asked++
-          places.kept++
+          slots.requested++
+          slots.held++
           return {
             hash: () => core.passwords.hash(''),
             verify: (password, hash) => core.passwords.verify(password, hash),
             leave() {
-              places.kept--
+              slots.held--
             },
           }
         },
       },
       ...replaced(ports),
     }))
-    return { core, places }
+    return { core, slots }
   }
 
-  it('is left after a success, and kept while the hash is renewed', async () => {
-    const { core, places } = counted()
+  it('is released after a success, once the hash is renewed', async () => {
+    const { core, slots } = createCountedCore()
     const { id, email } = await core.customer()
-    let keptAfterwards = 0
+    let heldDuringRehash = 0
     core.passwords.hash = async () => {
       await turn()
-      keptAfterwards = places.kept
+      heldDuringRehash = slots.held
       return 'renewed'
     }
     await login(core, email)
     assert.equal(core.store.customers.get(id)?.passwordHash, 'renewed')
-    assert.equal(keptAfterwards, 1)
-    assert.deepEqual(places, { asked: 2, kept: 0 })
+    assert.equal(heldDuringRehash, 1)
+    assert.deepEqual(slots, { requested: 2, held: 0 })
   })
 
-  it('is one for all verifications of a login', async () => {
-    const { core, places } = counted()
+  it('serves all verifications of a login', async () => {
+    const { core, slots } = createCountedCore()
     const { id, email } = await core.customer()
     core.passwords.whileVerifying = (count) =>
       count === 1 ? core.ports.customers.setPasswordHash(id, hashOf('new'), 1, 1000) : null
     await assert.rejects(login(core, email), InvalidCredentials)
     assert.equal(core.passwords.verified.length, 2)
-    assert.deepEqual(places, { asked: 2, kept: 0 })
+    assert.deepEqual(slots, { requested: 2, held: 0 })
   })
 
   for (const [what, replaced, fault] of [
     ['a wrong password', () => ({}), { verify: async () => false }],
-    ['a verification that was called off', () => ({}), { verify: async () => reject() }],
-    ['a renewal that failed', () => ({}), { hash: async () => reject() }],
+    ['a cancelled verification', () => ({}), { verify: async () => reject() }],
+    ['a failed rehash', () => ({}), { hash: async () => reject() }],
     [
-      'a look-up that failed',
+      'a failed lookup',
       ({ customers }: Ports) => ({ customers: { ...customers, findByEmail: async () => reject() } }),
       {},
     ],
     [
-      'a change that failed',
+      'a failed change',
       ({ loginTokens }: Ports) => ({ loginTokens: { ...loginTokens, replace: async () => reject() } }),
       {},
     ],
     [
-      'a throttle that failed',
+      'a failed throttle',
       ({ throttle }: Ports) => ({ throttle: { ...throttle, take: async () => reject() } }),
       {},
     ],
   ] as const) {
-    it(`is left after ${what}`, async () => {
-      const { core, places } = counted(replaced)
+    it(`is released after ${what}`, async () => {
+      const { core, slots } = createCountedCore(replaced)
       const { email } = await core.customer()
       Object.assign(core.passwords, fault)
       await login(core, email).catch(() => {})
-      assert.equal(places.kept, 0)
-      assert.ok(places.asked > 0)
+      assert.equal(slots.held, 0)
+      assert.ok(slots.requested > 0)
     })
   }
 
-  it('is not there when too many are before: unavailable at once, with nothing looked up and the turn ended', async () => {
+  it('is refused with Unavailable when the queue is full, before any lookup, and the throttle slot is released', async () => {
     let isFull = true
-    let lookUps = 0
+    let lookups = 0
     const core = memoryCore(
       ({ passwords, customers }) => ({
         passwords: {
@@ -105,7 +105,7 @@ describe('The place of a login in the queue', () => {
         customers: {
           ...customers,
           findByEmail(...args) {
-            lookUps++
+            lookups++
             return customers.findByEmail(...args)
           },
         },
@@ -114,12 +114,12 @@ describe('The place of a login in the queue', () => {
     )
     const { email } = await core.customer()
     for (let round = 0; round < 3; round++) await assert.rejects(login(core, email), Unavailable)
-    assert.equal(lookUps, 0)
+    assert.equal(lookups, 0)
     isFull = false
     await login(core, email)
   })
 
-  it('is asked for with the signal of whoever wants the answer', async () => {
+  it('is requested with the abort signal of the requester', async () => {
     const signals: unknown[] = []
     const core = memoryCore(({ passwords }) => ({
       passwords: {

@@ -12,7 +12,7 @@ const login = (core: Core, email: string, password = 'right') =>
 describe('A login with a dated hash', () => {
   const NEW = 'new hash of right'
 
-  /** A core whose one customer has a dated hash; remembers what was hashed. */
+  /** A core with one customer, whose hash is dated. `hashed` records the hashed passwords. */
   async function withDated(replaced?: Parameters<typeof memoryCore>[0]) {
     const core = memoryCore(replaced)
     const { id, email } = await core.customer()
@@ -25,7 +25,7 @@ describe('A login with a dated hash', () => {
     return { core, id, email, hashed, stored: () => core.store.customers.get(id)?.passwordHash }
   }
 
-  it('leaves a new hash of the same password, and the token that it has handed out', async () => {
+  it('renews the hash and keeps the issued token valid', async () => {
     const { core, email, hashed, stored } = await withDated()
     const { secret } = await login(core, email)
     assert.equal(stored(), NEW)
@@ -33,14 +33,14 @@ describe('A login with a dated hash', () => {
     await core.authenticate(secret, core.deadline())
   })
 
-  it('renews no hash that is as new ones are', async () => {
+  it('does not renew a current hash', async () => {
     const { core, hashed } = await withDated()
     const { email } = await core.customer({}, 'other')
     await login(core, email, 'other')
     assert.deepEqual(hashed, [])
   })
 
-  it('renews nothing where the password is wrong or the customer may not log in', async () => {
+  it('does not renew the hash after a wrong password or for a disabled customer', async () => {
     const { core, id, email, hashed, stored } = await withDated()
     await assert.rejects(login(core, email, 'wrong'), InvalidCredentials)
     await core.ports.customers.disable(id, 1, 1000)
@@ -49,7 +49,7 @@ describe('A login with a dated hash', () => {
     assert.equal(stored(), hashOf('right'))
   })
 
-  it('renews it once, of several at the same time; all of them succeed', async () => {
+  it('renews the hash once in parallel logins, which all succeed', async () => {
     const { core, email, stored } = await withDated()
     const verify = core.passwords.verify
     core.passwords.verify = async (password, hash) =>
@@ -67,7 +67,7 @@ describe('A login with a dated hash', () => {
     assert.equal(stored(), NEW)
   })
 
-  it('puts no password back that was changed while it was hashed', async () => {
+  it('does not overwrite a password that changed during the hashing', async () => {
     const { core, id, email, stored } = await withDated()
     core.passwords.hash = async () => {
       await core.ports.customers.setPasswordHash(id, hashOf('changed'), 1, 1000)
@@ -78,17 +78,17 @@ describe('A login with a dated hash', () => {
   })
 
   for (const [what, rehash] of [
-    ['refuses', async () => false],
+    ['refuses the new hash', async () => false],
     ['cannot be reached', async () => reject()],
-    ['throws at once', () => reject()],
+    ['throws synchronously', () => reject()],
     [
-      'may not be written',
+      'is read-only',
       async () => {
         throw new Error('read-only')
       },
     ],
   ] as const) {
-    it(`succeeds though the store ${what}`, async () => {
+    it(`succeeds even if the store ${what}`, async () => {
       const { core, email, stored } = await withDated(({ customers }) => ({
         customers: { ...customers, rehash },
       }))
@@ -98,7 +98,7 @@ describe('A login with a dated hash', () => {
     })
   }
 
-  it('succeeds though the password could not be hashed', async () => {
+  it('succeeds even if the password cannot be hashed', async () => {
     const { core, email, stored } = await withDated()
     core.passwords.hash = async () => {
       throw new Error('gone')
@@ -107,7 +107,7 @@ describe('A login with a dated hash', () => {
     assert.equal(stored(), hashOf('right'))
   })
 
-  it('renews the hash even when the other stores have used up the time of the request', async () => {
+  it('renews the hash even if the request used up its store deadline', async () => {
     const { core, email, stored } = await withDated(({ loginTokens, clock }) => ({
       loginTokens: {
         ...loginTokens,

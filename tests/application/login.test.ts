@@ -14,7 +14,7 @@ const login = (core: Core, email: string, password = 'right') =>
   core.login({ email, password }, core.deadline())
 
 describe('A login', () => {
-  it('hands out a secret that authenticates its customer, with a token that may do everything', async () => {
+  it('returns a secret that authenticates its customer with all abilities', async () => {
     const core = memoryCore()
     const customer = await core.customer()
     const { secret, token } = await login(core, customer.email)
@@ -38,7 +38,7 @@ describe('A login', () => {
     assert.equal(token.expiresAtMs, null)
   })
 
-  it('counts the lifetime from the moment when the password was right, not from the request', async () => {
+  it('counts the lifetime from the verification of the password, not from the request', async () => {
     const core = memoryCore()
     const { email } = await core.customer()
     core.passwords.whileVerifying = () => core.clock.advance(250)
@@ -47,7 +47,7 @@ describe('A login', () => {
     assert.equal(token.createdAtMs, beganMs + 250)
   })
 
-  it('takes the e-mail in any ASCII case and with blanks around it, the password exactly as sent', async () => {
+  it('accepts the e-mail in any ASCII case and with spaces around it, but the password only as sent', async () => {
     const core = memoryCore()
     await core.customer({ email: 'Ana.Ruiz@Example.COM' }, ' Right ')
     for (const email of ['ana.ruiz@example.com', ' ANA.RUIZ@EXAMPLE.COM\t', 'Ana.Ruiz@Example.COM']) {
@@ -58,19 +58,19 @@ describe('A login', () => {
     }
   })
 
-  it('asks for the e-mail folded, so that a store need not trim', async () => {
-    const asked: string[] = []
+  it('looks up the folded e-mail, so that a store need not trim', async () => {
+    const lookups: string[] = []
     const core = memoryCore(({ customers }) => ({
       customers: {
         ...customers,
         async findByEmail(email) {
-          asked.push(email)
+          lookups.push(email)
           return null
         },
       },
     }))
     await assert.rejects(login(core, '\t Ana@Example.COM \r\n'), InvalidCredentials)
-    assert.deepEqual(asked, ['ana@example.com'])
+    assert.deepEqual(lookups, ['ana@example.com'])
   })
 
   it('revokes the earlier login token and no other', async () => {
@@ -85,7 +85,7 @@ describe('A login', () => {
     for (const { secret } of [bot, stranger, second]) await core.authenticate(secret, core.deadline())
   })
 
-  it('answers the same, after the same verifications, whatever the cause of a refusal', async () => {
+  it('gives the same refusal after the same verifications for every cause', async () => {
     const core = memoryCore()
     const known = await core.customer()
     const disabled = await core.customer({ disabledAtMs: 1 })
@@ -113,7 +113,7 @@ describe('A login', () => {
     assert.equal(core.store.tokens.size, 0)
   })
 
-  it('is rejected with the empty password, whatever hash is stored, after the same verification', async () => {
+  it('rejects the empty password after the same verification, even if its hash is stored', async () => {
     const core = memoryCore(() => ({}), { loginLimitAccount: { failures: 2, windowMs: 60_000 } })
     const { email, id } = await core.customer({}, '')
     for (let failures = 0; failures < 2; failures++)
@@ -129,7 +129,7 @@ describe('A login', () => {
     )
   })
 
-  it('is refused when the password hasher says yes to a customer who may not log in', async () => {
+  it('is refused for a customer who may not log in, even if the hasher accepts the password', async () => {
     const core = memoryCore(() => ({ passwords: { ...fakePasswords(), queue: () => yes } }))
     const yes = { ...fakePasswords(), verify: async () => true }
     const disabled = await core.customer({ disabledAtMs: 1 })
@@ -140,7 +140,7 @@ describe('A login', () => {
     assert.equal(core.store.tokens.size, 0)
   })
 
-  it('verifies again when the password was replaced by a hash of the same one meanwhile', async () => {
+  it('verifies again if the hash was renewed during the verification', async () => {
     const passwords = { ...fakePasswords(), queue: () => passwords }
     const core = memoryCore(() => ({ passwords }))
     const { id, email } = await core.customer()
@@ -155,7 +155,7 @@ describe('A login', () => {
     assert.equal(tokenState(token, core.clock.nowMs()), 'active')
   })
 
-  it('with the old password is refused when the password changed while it was verified', async () => {
+  it('with the old password is refused if the password changed during the verification', async () => {
     const core = memoryCore()
     const { id, email } = await core.customer()
     core.passwords.whileVerifying = () =>
@@ -169,7 +169,7 @@ describe('A login', () => {
     ['disabled', (core: Core, id: string) => core.ports.customers.disable(id, 1, 1000)],
     ['deleted', (core: Core, id: string) => core.ports.customers.delete(id, 1000)],
   ] as const) {
-    it(`is refused when the customer was ${what} while the password was verified`, async () => {
+    it(`is refused if the customer was ${what} during the verification`, async () => {
       const core = memoryCore()
       const { id, email } = await core.customer()
       core.passwords.whileVerifying = () => end(core, id)
@@ -179,10 +179,10 @@ describe('A login', () => {
     })
   }
 
-  it('gives up after three verifications when the password changes each time', async () => {
+  it('gives up after three verifications if the password changes each time', async () => {
     const core = memoryCore(() => ({}))
     const { id, email } = await core.customer()
-    // The fake takes any text that ends in the password for its hash.
+    // This fake accepts any stored hash that ends in the fake hash of the password.
     core.passwords.verify = async (password, hash) => {
       core.passwords.verified.push(hash)
       const count = core.passwords.verified.length
@@ -194,20 +194,20 @@ describe('A login', () => {
     assert.equal(core.store.tokens.size, 0)
   })
 
-  it('does not spend on hashing what the request may wait for its stores', async () => {
+  it('does not count hashing against the store deadline', async () => {
     const core = memoryCore()
     const { email } = await core.customer()
     core.passwords.whileVerifying = () => core.clock.advance(60_000)
     await login(core, email)
   })
 
-  it('shares one patience between its look-up and its change', async () => {
-    const waits: number[] = []
+  it('shares one deadline between its lookup and its change', async () => {
+    const timeouts: number[] = []
     const core = memoryCore(({ customers, loginTokens }) => ({
       customers: {
         ...customers,
         async findByEmail(email, timeoutMs) {
-          waits.push(timeoutMs)
+          timeouts.push(timeoutMs)
           core.clock.advance(400)
           return customers.findByEmail(email, timeoutMs)
         },
@@ -215,16 +215,16 @@ describe('A login', () => {
       loginTokens: {
         ...loginTokens,
         async replace(change, timeoutMs) {
-          waits.push(timeoutMs)
+          timeouts.push(timeoutMs)
           return loginTokens.replace(change, timeoutMs)
         },
       },
     }))
     await login(core, (await core.customer()).email)
-    assert.deepEqual(waits, [STORE_TIMEOUT_MS, STORE_TIMEOUT_MS - 400])
+    assert.deepEqual(timeouts, [STORE_TIMEOUT_MS, STORE_TIMEOUT_MS - 400])
   })
 
-  it('is unavailable, not refused, when a store is', async () => {
+  it('is unavailable, not refused, when a store is unavailable', async () => {
     const { port } = unreachable<never>(new Unavailable())
     await assert.rejects(
       login(
@@ -242,8 +242,8 @@ describe('A login', () => {
 
 const GONE = new Error('gone')
 
-/** The use cases over memory with the throttle that production has, and what was written to the audit log. */
-function guarded(failures = 3) {
+/** An in-memory core with the throttle used in production, and the audit events it recorded. */
+function createThrottledCore(failures = 3) {
   const events: [AuditEventName, unknown][] = []
   const limits = { loginLimitAccount: { failures, windowMs: 900_000 }, loginLimitAddress: null }
   const core = memoryCore(
@@ -261,9 +261,9 @@ function guarded(failures = 3) {
   }
 }
 
-describe('A login that guesses', () => {
-  it('is refused without looking at its password once the limit is reached, and that is audited', async () => {
-    const { core, events, from } = guarded()
+describe('A throttled login', () => {
+  it('is refused without a verification once the limit is reached, and is audited', async () => {
+    const { core, events, from } = createThrottledCore()
     const { email } = await core.customer()
     for (let i = 0; i < 3; i++) await assert.rejects(from(email, 'wrong'), InvalidCredentials)
     await assert.rejects(from(email, 'right'), (error: unknown) => {
@@ -285,8 +285,8 @@ describe('A login that guesses', () => {
     await from(email, 'right')
   })
 
-  it('counts an e-mail of nobody like one of a customer, in any case', async () => {
-    const { core, from } = guarded()
+  it('counts failures for an unknown e-mail, in any case, like those of a customer', async () => {
+    const { core, from } = createThrottledCore()
     for (const email of ['nobody@example.com', 'NOBODY@example.com', ' nobody@example.com']) {
       await assert.rejects(from(email, 'wrong'), InvalidCredentials)
     }
@@ -294,8 +294,8 @@ describe('A login that guesses', () => {
     assert.equal(core.passwords.verified.length, 3)
   })
 
-  it('in parallel with others is counted like one after the other', async () => {
-    const { core, events, from } = guarded()
+  it('counts parallel failures like consecutive failures', async () => {
+    const { core, events, from } = createThrottledCore()
     const { email } = await core.customer()
     const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => from(email, 'wrong')))
     const reasons = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason.constructor)
@@ -305,16 +305,16 @@ describe('A login that guesses', () => {
     assert.equal(events.filter(([event]) => event === 'login.throttled').length, 47)
   })
 
-  it('right, in parallel with others that are right, succeeds like all of them', async () => {
-    const { core, from } = guarded()
+  it('with the right password succeeds in parallel with others', async () => {
+    const { core, from } = createThrottledCore()
     const { id, email } = await core.customer()
     await Promise.all(Array.from({ length: 20 }, () => from(email, 'right')))
     const states = [...core.store.tokens.values()].filter(({ customerId }) => customerId === id)
     assert.equal(states.filter(({ revokedAtMs }) => revokedAtMs === null).length, 1)
   })
 
-  it('right forgets the failures before it', async () => {
-    const { core, from } = guarded()
+  it('with the right password resets the earlier failures', async () => {
+    const { core, from } = createThrottledCore()
     const { email } = await core.customer()
     for (let round = 0; round < 3; round++) {
       for (let i = 0; i < 2; i++) await assert.rejects(from(email, 'wrong'), InvalidCredentials)
@@ -322,8 +322,8 @@ describe('A login that guesses', () => {
     }
   })
 
-  it('gives its place back when its client goes away', async () => {
-    const { core, from } = guarded(1)
+  it('releases its slot when its client disconnects', async () => {
+    const { core, from } = createThrottledCore(1)
     const { email } = await core.customer()
     const gone = new AbortController()
     core.passwords.whileVerifying = (count) => {
@@ -335,8 +335,8 @@ describe('A login that guesses', () => {
     await from(email, 'right')
   })
 
-  it('waits for its turn while others from its address are looked at, and leaves it when its client goes', async () => {
-    const { core, from } = guarded(1)
+  it('waits for other logins from its address and leaves the queue when its client disconnects', async () => {
+    const { core, from } = createThrottledCore(1)
     const { email } = await core.customer()
     const first = deferred<void>()
     core.passwords.whileVerifying = (count) => (count === 1 ? first.promise : undefined)
@@ -350,9 +350,9 @@ describe('A login that guesses', () => {
     await Promise.all([logins[0], logins[2]])
   })
 
-  it('leaves the queue of hashing however it ends', async () => {
+  it('always leaves the hashing queue', async () => {
     for (const failing of ['nothing', 'credentials', 'throttle'] as const) {
-      const { core, from } = guarded(1)
+      const { core, from } = createThrottledCore(1)
       const { email } = await core.customer()
       let queued = 0
       core.passwords.queue = () => {
@@ -366,8 +366,8 @@ describe('A login that guesses', () => {
     }
   })
 
-  it('asks for no place where passwords cannot be looked at', async () => {
-    const { core, events, from } = guarded(1)
+  it('takes no slot when passwords cannot be verified', async () => {
+    const { core, events, from } = createThrottledCore(1)
     const { email } = await core.customer()
     const { queue } = core.passwords
     core.passwords.queue = reject

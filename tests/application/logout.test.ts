@@ -7,7 +7,7 @@ import { deferred, turn } from '../support/fakes.ts'
 import { aRequester } from '../support/idle-ports.ts'
 
 describe('A logout', () => {
-  it('revokes the caller’s token at its moment, and nothing else', async () => {
+  it('revokes only the caller’s token, at the current time', async () => {
     const core = memoryCore()
     const customer = await core.customer()
     const bot = await core.token(customer, { name: 'bot' })
@@ -21,7 +21,7 @@ describe('A logout', () => {
     for (const other of [bot, stranger]) await core.authenticate(other.secret, core.deadline())
   })
 
-  it('with a named token is refused and asks no store', async () => {
+  it('with a named token is refused without a store call', async () => {
     const { port, calls } = unreachable<LoginTokens>(new Unavailable())
     const core = memoryCore(() => ({ loginTokens: port }))
     const other = memoryCore()
@@ -33,7 +33,7 @@ describe('A logout', () => {
     assert.deepEqual(calls, [])
   })
 
-  it('of a token that somebody else revoked first says that the token is not valid', async () => {
+  it('of a token that was already revoked rejects with InvalidToken', async () => {
     const core = memoryCore()
     const { secret } = await core.token(await core.customer())
     const caller = await core.authenticate(secret, core.deadline())
@@ -62,7 +62,7 @@ describe('A logout', () => {
 })
 
 describe('The authentication before a logout', () => {
-  it('refuses a token only when every instance has applied its revocation, whatever ended it', async () => {
+  it('refuses an invalid token only once every instance has applied its invalidation', async () => {
     const core = memoryCore()
     const customer = await core.customer()
     const disabled = await core.customer()
@@ -96,7 +96,7 @@ describe('The authentication before a logout', () => {
     }
   })
 
-  it('announces nothing of a good token, of text that is no token, or without an answer of the store', async () => {
+  it('publishes nothing for a valid token, for malformed text, or when the store is unavailable', async () => {
     const core = memoryCore()
     const { secret } = await core.token(await core.customer())
     const deadline = core.deadline()

@@ -5,7 +5,7 @@ import { aCustomer, aLoginToken } from '../../src/testing/builders.ts'
 
 const CREATED = Date.UTC(2026, 1, 28, 23, 59, 59, 7)
 
-it('A caller is presented with the stored e-mail, ISO times in UTC, and nothing internal', () => {
+it('A profile has the stored e-mail and ISO times in UTC, and no internal fields', () => {
   const customer = aCustomer({ id: 'c1', email: 'Ana@Example.com', name: 'Ana', createdAtMs: CREATED })
   const token = aLoginToken({
     id: 't1',
@@ -26,19 +26,19 @@ it('A caller is presented with the stored e-mail, ISO times in UTC, and nothing 
   })
 })
 
-it('A caller without a name or an expiry is presented with null for them', () => {
+it('A missing name or expiry is null in a profile', () => {
   const customer = aCustomer({ name: null })
   const profile = me({ customer, token: aLoginToken({ customerId: customer.id, expiresAtMs: null }) })
   assert.equal(profile.customer.name, null)
   assert.equal(profile.token.expires_at, null)
 })
 
-it('A token that expired at the epoch is not presented as one that never expires', () => {
+it('An expiry at the epoch is not null in a profile', () => {
   const profile = me({ customer: aCustomer(), token: aLoginToken({ customerId: 'x', expiresAtMs: 0 }) })
   assert.equal(profile.token.expires_at, '1970-01-01T00:00:00.000Z')
 })
 
-it('A moment is written in UTC with milliseconds, wherever the process runs', () => {
+it('A time is written in UTC with milliseconds in every time zone', () => {
   const { TZ } = process.env
   try {
     for (const zone of ['America/New_York', 'Asia/Kathmandu', 'UTC']) {

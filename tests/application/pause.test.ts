@@ -4,23 +4,23 @@ import { wait } from '../../src/lib/wait.ts'
 import { movableClock } from '../../src/testing/movable-clock.ts'
 import { countedTimers } from '../support/fakes.ts'
 
-describe('A pause', () => {
-  it('is over after its time, and not before', async () => {
+describe('A wait', () => {
+  it('ends when its time has elapsed', async () => {
     const clock = movableClock()
     const { signal } = new AbortController()
-    let answer: boolean | null = null
+    let result: boolean | null = null
     const paused = wait(100, clock, signal).then((woken) => {
-      answer = woken
+      result = woken
     })
     clock.advance(99)
     await Promise.resolve()
-    assert.equal(answer, null)
+    assert.equal(result, null)
     clock.advance(1)
     await paused
-    assert.equal(answer, false)
+    assert.equal(result, false)
   })
 
-  it('ends when it is woken, and is forgotten by its queue', async () => {
+  it('ends when it is woken and leaves its queue', async () => {
     const clock = movableClock()
     const queue = new Set<() => void>()
     const paused = wait(100, clock, new AbortController().signal, (wake) => {
@@ -33,7 +33,7 @@ describe('A pause', () => {
   })
 
   for (const when of ['before', 'while'] as const) {
-    it(`rejects with the signal's reason when that aborts ${when} it waits, and leaves the queue`, async () => {
+    it(`rejects with the signal's reason when that aborts ${when} it waits, and leaves its queue`, async () => {
       const gone = new AbortController()
       const reason = new Error('gone')
       const queue = new Set<() => void>()
@@ -48,7 +48,7 @@ describe('A pause', () => {
     })
   }
 
-  it('leaves no timer and no listener behind, however it ends', async () => {
+  it('leaves no timer and no listener behind', async () => {
     for (const end of ['woken', 'gone', 'over'] as const) {
       const clock = countedTimers(movableClock())
       let listeners = 0

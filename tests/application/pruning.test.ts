@@ -16,18 +16,18 @@ beforeEach(() => {
   warnings = []
 })
 
-/** Something of which there is so much; `steps` are what was removed at once. */
+/** A prunable store with `count` expired rows. `steps` holds the number of rows that each step removed. */
 function store(name: string, count: number) {
   const it = {
     name,
     left: count,
     steps: [] as number[],
-    answer: (removed: number): Promise<number | null> => Promise.resolve(removed),
+    respond: (removed: number): Promise<number | null> => Promise.resolve(removed),
     prune(limit: number) {
       const removed = Math.min(limit, it.left)
       it.left -= removed
       it.steps.push(removed)
-      return it.answer(removed)
+      return it.respond(removed)
     },
   }
   return it
@@ -44,7 +44,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe('Pruning', () => {
-  it('begins a while after the start, and goes in steps with pauses until nothing is left', async () => {
+  it('starts after a delay and removes rows in steps with pauses until none are left', async () => {
     const tokens = store('tokens', 2500)
     start(tokens)
     await pass(999)
@@ -60,7 +60,7 @@ describe('Pruning', () => {
     assert.equal(tokens.steps.length, 3)
   })
 
-  it('comes again each hour', async () => {
+  it('repeats every hour', async () => {
     const tokens = store('tokens', 0)
     start(tokens)
     await pass(2000)
@@ -70,9 +70,9 @@ describe('Pruning', () => {
     }
   })
 
-  it('leaves the round to another instance that is at it', async () => {
+  it('skips a round while another instance prunes', async () => {
     const tokens = store('tokens', 5000)
-    tokens.answer = async () => null
+    tokens.respond = async () => null
     start(tokens)
     await pass(2000)
     await pass(30_000)
@@ -81,22 +81,22 @@ describe('Pruning', () => {
     assert.equal(tokens.steps.length, 2)
   })
 
-  it('logs a failure once, prunes the rest all the same, and tries again in the next round', async () => {
+  it('logs a failure once, prunes the other stores, and retries in the next round', async () => {
     const [tokens, attempts] = [store('tokens', 0), store('attempts', 0)]
-    tokens.answer = () => Promise.reject(new Unavailable())
+    tokens.respond = () => Promise.reject(new Unavailable())
     start(tokens, attempts)
     await pass(2000)
     await pass(60_000)
     assert.deepEqual([tokens.steps.length, attempts.steps.length], [2, 2])
     assert.deepEqual(warnings, [['pruning.failed', { detail: 'tokens', error: 'Unavailable' }]])
-    tokens.answer = async () => 0
+    tokens.respond = async () => 0
     await pass(60_000)
-    tokens.answer = () => Promise.reject(new Unavailable())
+    tokens.respond = () => Promise.reject(new Unavailable())
     await pass(60_000)
     assert.equal(warnings.length, 2)
   })
 
-  it('is stopped before the first round, in a pause, and after the step that is under way', async () => {
+  it('stops before the first round, during a pause, and after the current step', async () => {
     const tokens = store('tokens', 10_000)
     await start(tokens).stop()
     await pass(100_000)
@@ -109,7 +109,7 @@ describe('Pruning', () => {
     assert.equal(tokens.steps.length, 1)
 
     const step = deferred<number | null>()
-    tokens.answer = () => step.promise
+    tokens.respond = () => step.promise
     const inStep = start(tokens)
     await pass(2000)
     let isStopped = false

@@ -6,12 +6,12 @@ import { movableClock } from '../../src/testing/movable-clock.ts'
 const WELL: DatabaseStatus = { reachable: true, current: true }
 const ILL: DatabaseStatus = { reachable: false, current: false }
 
-/** A database that is as it is told, and readiness in front of it. */
-function observed(first: DatabaseStatus) {
+/** A database with a settable status, and the readiness that checks it. */
+function createReadiness(first: DatabaseStatus) {
   const clock = movableClock()
-  const database = { state: first, looks: 0 }
+  const database = { state: first, checks: 0 }
   const readiness = debouncedReadiness(async () => {
-    database.looks++
+    database.checks++
     return database.state
   }, clock)
   return {
@@ -19,7 +19,7 @@ function observed(first: DatabaseStatus) {
     database,
     readiness,
     ready: async () => (await readiness.ask()).ready,
-    /** Lets time pass in the steps in which it looks by itself. */
+    /** Advances the clock in steps of its check interval. */
     async pass(ms: number) {
       for (let left = ms; left > 0; left -= 50) {
         clock.advance(50)
@@ -30,8 +30,8 @@ function observed(first: DatabaseStatus) {
 }
 
 describe('Readiness', () => {
-  test('is there with the first look that finds all well, and not before', async () => {
-    const { database, ready } = observed(ILL)
+  test('turns ready at the first successful check', async () => {
+    const { database, ready } = createReadiness(ILL)
     assert.equal(await ready(), false)
     database.state = { reachable: true, current: false }
     assert.equal(await ready(), false)
@@ -39,25 +39,29 @@ describe('Readiness', () => {
     assert.equal(await ready(), true)
   })
 
-  test('goes after a second of failures, and comes back after a second without one, whoever asks', async () => {
-    const { database, ready, pass, readiness } = observed(WELL)
+  test('turns unready after a second of failures and ready after a second without failures', async () => {
+    const { database, ready, pass, readiness } = createReadiness(WELL)
     assert.equal(await ready(), true)
     for (const state of [ILL, WELL]) {
       database.state = state
       const { ready: before, checkStatus } = await readiness.ask()
-      assert.deepEqual([before, checkStatus], [state !== WELL, state], 'what was found is told at once')
+      assert.deepEqual(
+        [before, checkStatus],
+        [state !== WELL, state],
+        'the result of the check is reported at once',
+      )
       await pass(600)
       assert.equal(await ready(), state !== WELL)
       await pass(600)
-      const { looks } = database
+      const { checks } = database
       assert.equal(await ready(), state === WELL)
-      assert.ok(looks >= 4, 'it has looked by itself')
+      assert.ok(checks >= 4, 'it checks without being asked')
     }
   })
 
-  test('does not change while the database comes and goes', async () => {
+  test('does not change while the database flaps', async () => {
     for (const start of [WELL, ILL]) {
-      const { database, ready, pass } = observed(WELL)
+      const { database, ready, pass } = createReadiness(WELL)
       await ready()
       database.state = start
       await ready()
@@ -71,14 +75,14 @@ describe('Readiness', () => {
     }
   })
 
-  test('looks once for all who ask at once, and no more when it is closed', async () => {
-    const { database, readiness, pass } = observed(WELL)
+  test('shares one check among concurrent requests and stops checking when closed', async () => {
+    const { database, readiness, pass } = createReadiness(WELL)
     await Promise.all(Array.from({ length: 100 }, () => readiness.ask()))
-    assert.equal(database.looks, 1)
+    assert.equal(database.checks, 1)
     database.state = ILL
     await readiness.ask()
     readiness.close()
     await pass(5000)
-    assert.equal(database.looks, 2)
+    assert.equal(database.checks, 2)
   })
 })

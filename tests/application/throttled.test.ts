@@ -16,8 +16,8 @@ const taken: LoginAdmission = { kind: 'taken', place: { ...attempt, takenAtMs: 7
 const wait: LoginAdmission = { kind: 'wait', forMs: 25 }
 const limit = { name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 1000 } as const
 
-/** A throttle that admits as it is told, the last word for ever, and remembers what it was asked. */
-function told(...admissions: readonly LoginAdmission[]) {
+/** A throttle that returns these admissions in order, repeats the last one, and records the outcomes. */
+function createAttempt(...admissions: readonly LoginAdmission[]) {
   const clock = movableClock()
   const gone = new AbortController()
   const outcomes: LoginOutcome[] = []
@@ -37,7 +37,7 @@ function told(...admissions: readonly LoginAdmission[]) {
     takes: () => taking,
     run: <T>(decide: () => Promise<T>) =>
       withLoginThrottle(throttle, attempt, createDeadline(1000, clock), clock, gone.signal, decide),
-    /** Lets time pass step by step, as a clock does. */
+    /** Advances the clock in small steps, as real time does. */
     async pass(ms: number) {
       for (let passed = 0; passed < ms; passed += 25) {
         await turn()
@@ -48,17 +48,17 @@ function told(...admissions: readonly LoginAdmission[]) {
   }
 }
 
-const decided = () => assert.fail('it was decided')
+const decided = () => assert.fail('the attempt was decided')
 
 describe('A throttled attempt', () => {
-  it('is decided in its place, and a success is told', async () => {
-    const { run, outcomes } = told(taken)
-    assert.equal(await run(async () => 'answer'), 'answer')
+  it('is decided while it holds a slot and reports its success', async () => {
+    const { run, outcomes } = createAttempt(taken)
+    assert.equal(await run(async () => 'result'), 'result')
     assert.deepEqual(outcomes, ['succeeded'])
   })
 
-  it('is a failure where the credentials are wrong, and nothing else is', async () => {
-    const { run, outcomes } = told(taken)
+  it('counts as a failure only for invalid credentials', async () => {
+    const { run, outcomes } = createAttempt(taken)
     for (const error of [new InvalidCredentials(), new Unavailable(), new Error('a bug')]) {
       await assert.rejects(
         run(() => Promise.reject(error)),
@@ -68,8 +68,8 @@ describe('A throttled attempt', () => {
     assert.deepEqual(outcomes, ['failed', 'undecided', 'undecided'])
   })
 
-  it('is refused without being decided when failures have used up the places', async () => {
-    const { run, outcomes } = told({ kind: 'refused', limit })
+  it('is refused without a decision when failures have used up the slots', async () => {
+    const { run, outcomes } = createAttempt({ kind: 'refused', limit })
     await assert.rejects(run(decided), (error: unknown) => {
       assert.ok(error instanceof TooManyRequests)
       assert.equal(error.limit, limit)
@@ -78,32 +78,32 @@ describe('A throttled attempt', () => {
     assert.deepEqual(outcomes, [])
   })
 
-  it('waits while others are being decided, and then takes its place', async () => {
-    const { run, pass, takes } = told(wait, wait, taken)
-    const running = run(async () => 'answer')
+  it('waits while others are decided, then takes its slot', async () => {
+    const { run, pass, takes } = createAttempt(wait, wait, taken)
+    const running = run(async () => 'result')
     await pass(75)
-    assert.equal(await running, 'answer')
+    assert.equal(await running, 'result')
     assert.equal(takes(), 3)
   })
 
-  it('is unavailable after two seconds of waiting, and asks less and less often', async () => {
-    const { run, pass, takes } = told(wait)
+  it('is unavailable after two seconds of polling with backoff', async () => {
+    const { run, pass, takes } = createAttempt(wait)
     const running = assert.rejects(run(decided), Unavailable)
     await pass(2000)
     await running
     assert.equal(takes(), 13)
   })
 
-  it('stops waiting when its client goes away', async () => {
-    const { run, gone } = told(wait)
+  it('stops waiting when its client disconnects', async () => {
+    const { run, gone } = createAttempt(wait)
     const running = run(decided)
     await turn()
     gone.abort(new Error('gone'))
     await assert.rejects(running, /gone/)
   })
 
-  it('does not tell of a failure that was not counted', async () => {
-    const { run, throttle } = told(taken)
+  it('does not report a failure that was not counted', async () => {
+    const { run, throttle } = createAttempt(taken)
     throttle.settle = () => Promise.reject(new Unavailable())
     await assert.rejects(
       run(() => Promise.reject(new InvalidCredentials())),
@@ -111,18 +111,18 @@ describe('A throttled attempt', () => {
     )
   })
 
-  it('succeeds, or fails for its own reason, where the place cannot be given back', async () => {
-    const { run, throttle } = told(taken)
+  it('keeps its own outcome when the slot cannot be released', async () => {
+    const { run, throttle } = createAttempt(taken)
     throttle.settle = () => Promise.reject(new Unavailable())
-    assert.equal(await run(async () => 'answer'), 'answer')
+    assert.equal(await run(async () => 'result'), 'result')
     await assert.rejects(
       run(() => Promise.reject(new Error('a bug'))),
       /a bug/,
     )
   })
 
-  it('gives its place back also where the login has used up the patience with its stores', async () => {
-    const { throttle, clock, gone, outcomes } = told(taken)
+  it('releases its slot even after the login used up its store deadline', async () => {
+    const { throttle, clock, gone, outcomes } = createAttempt(taken)
     const deadline = createDeadline(1000, clock)
     await withLoginThrottle(throttle, attempt, deadline, clock, gone.signal, () =>
       deadline.run(async () => clock.advance(5000)),
@@ -130,8 +130,8 @@ describe('A throttled attempt', () => {
     assert.deepEqual(outcomes, ['succeeded'])
   })
 
-  it('that is not decided, since a store does not answer, waits for no store to say so', async () => {
-    const { run, throttle } = told(taken)
+  it('does not wait for the throttle to settle when a store is unavailable', async () => {
+    const { run, throttle } = createAttempt(taken)
     throttle.settle = () => new Promise(() => {})
     await assert.rejects(
       run(() => Promise.reject(new Unavailable())),

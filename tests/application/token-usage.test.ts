@@ -8,10 +8,10 @@ import { type MovableClock, movableClock } from '../../src/testing/movable-clock
 import { countedTimers, turn } from '../support/fakes.ts'
 
 let clock: ReturnType<typeof countedTimers<MovableClock>>
-/** Every write, with what it carried. */
+/** The uses in each write. */
 let writes: (readonly TokenUse[])[]
-/** What a write answers; may throw, and may let time pass. */
-let answer: (uses: readonly TokenUse[]) => Promise<readonly string[]>
+/** The response to a write. It may throw or advance the clock. */
+let respond: (uses: readonly TokenUse[]) => Promise<readonly string[]>
 let warnings: (readonly [string, LogFields | undefined])[]
 let usage: UsageBuffer
 
@@ -19,13 +19,13 @@ beforeEach(() => {
   clock = countedTimers(movableClock())
   writes = []
   warnings = []
-  answer = async () => []
+  respond = async () => []
   const warn = (event: string, fields?: LogFields) => void warnings.push([event, fields])
   usage = createUsageBuffer(
     {
       touch(uses) {
         writes.push(uses)
-        return answer(uses)
+        return respond(uses)
       },
     },
     clock,
@@ -41,7 +41,7 @@ async function pass(ms: number): Promise<void> {
 const ids = () => writes.map((uses) => uses.map(({ id }) => id))
 
 describe('Token usage', () => {
-  it('writes the first uses of many tokens together, at once and with their times', async () => {
+  it('writes the first uses of many tokens immediately, in one batch, with their times', async () => {
     const beganMs = clock.nowMs()
     usage.used('a')
     clock.advance(1)
@@ -56,7 +56,7 @@ describe('Token usage', () => {
     ])
   })
 
-  it('writes 10,000 uses within a minute twice at most: the first, and the last', async () => {
+  it('writes only the first and the last of 10,000 uses within a minute', async () => {
     let lastMs = 0
     for (let uses = 0; uses < 10_000; uses++) {
       usage.used('a')
@@ -71,7 +71,7 @@ describe('Token usage', () => {
     assert.equal(writes.length, 2)
   })
 
-  it('writes a token that is used all the time once a minute', async () => {
+  it('writes a constantly used token once a minute', async () => {
     for (let second = 0; second < 600; second++) {
       usage.used('a')
       await pass(1000)
@@ -79,7 +79,7 @@ describe('Token usage', () => {
     assert.ok(writes.length >= 9 && writes.length <= 10, `${writes.length} writes`)
   })
 
-  it('forgets a token that was not used for a minute, and writes its next use at once', async () => {
+  it('forgets a token after a minute without use and writes its next use immediately', async () => {
     usage.used('a')
     await pass(20)
     await pass(60_000)
@@ -89,8 +89,8 @@ describe('Token usage', () => {
     assert.equal(writes.length, 2)
   })
 
-  it('keeps what could not be written, tells of it once and tries again', async () => {
-    answer = () => Promise.reject(new Unavailable())
+  it('retries a failed write and logs the failure once', async () => {
+    respond = () => Promise.reject(new Unavailable())
     usage.used('a')
     await pass(20)
     usage.used('b')
@@ -98,7 +98,7 @@ describe('Token usage', () => {
     assert.deepEqual(ids(), [['a']])
     await pass(1)
     await pass(20)
-    answer = async () => []
+    respond = async () => []
     const latestMs = clock.nowMs()
     usage.used('a')
     for (let ms = 0; ms < 10_000; ms += 20) await pass(20)
@@ -108,37 +108,37 @@ describe('Token usage', () => {
     const { length } = writes
     await pass(30_000)
     assert.equal(writes.length, length)
-    answer = () => Promise.reject(new Unavailable())
+    respond = () => Promise.reject(new Unavailable())
     usage.used('c')
     await pass(20)
     assert.equal(warnings.length, 2)
   })
 
-  it('writes a use that failed even when no other follows', async () => {
-    answer = () => Promise.reject(new Unavailable())
+  it('retries a failed use even if no other use follows', async () => {
+    respond = () => Promise.reject(new Unavailable())
     const atMs = clock.nowMs()
     usage.used('a')
     await pass(20)
-    answer = async () => []
+    respond = async () => []
     await pass(5000)
     await pass(20)
     assert.deepEqual(writes.slice(1), [[{ id: 'a', atMs }]])
   })
 
-  it('writes again, and soon, what somebody else held', async () => {
-    answer = async () => ['b']
+  it('soon retries a row that another transaction had locked', async () => {
+    respond = async () => ['b']
     usage.used('a')
     usage.used('b')
     await pass(20)
-    answer = async () => []
+    respond = async () => []
     await pass(5000)
     await pass(20)
     assert.deepEqual(ids(), [['a', 'b'], ['b']])
     assert.deepEqual(warnings, [])
   })
 
-  it('writes one batch at a time, of a thousand at most, and rests in between', async () => {
-    answer = async () => {
+  it('writes one batch of at most 1,000 uses at a time, with pauses in between', async () => {
+    respond = async () => {
       clock.advance(30)
       return []
     }
@@ -159,19 +159,19 @@ describe('Token usage', () => {
     assert.equal(new Set(ids().flat()).size, 2500)
   })
 
-  it('has a bounded memory, and keeps the latest notes', async () => {
-    answer = () => Promise.reject(new Unavailable())
+  it('bounds its memory and keeps the latest uses', async () => {
+    respond = () => Promise.reject(new Unavailable())
     for (let count = 0; count < 150_000; count++) usage.used(`${count}`)
-    answer = async () => []
+    respond = async () => []
     await usage.close()
     const written = ids().flat()
-    assert.ok(written.length <= 100_000, `${written.length} kept`)
-    assert.ok(written.length >= 99_000, `${written.length} kept`)
+    assert.ok(written.length <= 100_000, `${written.length} written`)
+    assert.ok(written.length >= 99_000, `${written.length} written`)
     assert.ok(written.includes('149999'))
     assert.ok(!written.includes('0'))
   })
 
-  it('makes room by what is written already', async () => {
+  it('evicts uses that are already written first', async () => {
     usage.used('old')
     await pass(20)
     for (let count = 1; count < 100_000; count++) usage.used(`${count}`)
@@ -183,14 +183,14 @@ describe('Token usage', () => {
     assert.ok(ids().flat().includes('one more'))
   })
 
-  it('writes what is left when it is closed, and calls every timer off', async () => {
+  it('writes pending uses and cancels every timer when closed', async () => {
     usage.used('a')
     await pass(20)
     usage.used('a')
     usage.used('b')
     const nowMs = clock.nowMs()
     await usage.close()
-    // Any of them would keep the process.
+    // A pending timer would keep the process alive.
     assert.equal(clock.timers(), 0)
     assert.deepEqual(writes.slice(1), [
       [
@@ -203,9 +203,9 @@ describe('Token usage', () => {
     assert.equal(writes.length, 2)
   })
 
-  it('waits, when it is closed, for a write that is under way, and loses nothing used meanwhile', async () => {
+  it('waits for the current write when closed and loses no use made meanwhile', async () => {
     let end = () => {}
-    answer = () =>
+    respond = () =>
       new Promise((resolve) => {
         end = () => resolve([])
       })
@@ -218,15 +218,15 @@ describe('Token usage', () => {
     })
     await turn()
     assert.equal(isClosed, false)
-    answer = async () => []
+    respond = async () => []
     end()
     await closing
     assert.deepEqual(ids(), [['a'], ['a']])
   })
 
-  it('writes, when it is closed, what was under way and failed', async () => {
+  it('retries a failed write in progress when closed', async () => {
     let fail = () => {}
-    answer = () =>
+    respond = () =>
       new Promise((_, reject) => {
         fail = () => reject(new Unavailable())
       })
@@ -234,14 +234,14 @@ describe('Token usage', () => {
     await pass(20)
     const closing = usage.close()
     await turn()
-    answer = async () => []
+    respond = async () => []
     fail()
     await closing
     assert.deepEqual(ids(), [['a'], ['a']])
   })
 
-  it('tries what is held again when it is closed, and ends when nothing helps', async () => {
-    answer = async (uses) => (writes.length < 2 ? uses.map(({ id }) => id) : [])
+  it('retries locked rows when closed and gives up when every retry fails', async () => {
+    respond = async (uses) => (writes.length < 2 ? uses.map(({ id }) => id) : [])
     usage.used('a')
     const closing = usage.close()
     await turn()
@@ -249,8 +249,8 @@ describe('Token usage', () => {
     await closing
     assert.deepEqual([writes.length, warnings], [2, []])
 
-    answer = () => Promise.reject(new Unavailable())
-    const other = createUsageBuffer({ touch: (uses) => answer(uses) }, clock, {
+    respond = () => Promise.reject(new Unavailable())
+    const other = createUsageBuffer({ touch: (uses) => respond(uses) }, clock, {
       info() {},
       warn: (...warning) => void warnings.push([warning[0], warning[1]]),
       error() {},

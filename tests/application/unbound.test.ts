@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { unboundUseCases } from '../../src/application/use-cases/unbound-use-cases.ts'
 
-test('unbound use cases can be taken, one by one and in a group, and none of them can be called', () => {
+test('unbound use cases can be read, alone and in groups, but not called', () => {
   const { login, customers, deadline } = unboundUseCases()
   const { find } = customers
   for (const call of [login, find, customers.add, deadline])

@@ -18,7 +18,7 @@ async function present(core: Core, secret: string, requester = aRequester()): Pr
   }
 }
 
-/** The classes of the errors of so many presentations, each of another token where none is given. */
+/** Presents `secret`, or a new unknown token each time, and returns the error classes seen; null for an accepted token. */
 async function presentMany(core: Core, times: number, secret?: string): Promise<Set<unknown>> {
   const seen = new Set<unknown>()
   for (let i = 0; i < times; i++)
@@ -26,8 +26,8 @@ async function presentMany(core: Core, times: number, secret?: string): Promise<
   return seen
 }
 
-/** A core that counts the lookups of its store, and may refuse them. */
-function counted() {
+/** A core that counts its store lookups and can make them fail. */
+function createCountedCore() {
   const state = { lookups: 0, isFailing: false }
   const core = memoryCore(({ loginTokens }) => ({
     loginTokens: {
@@ -43,17 +43,17 @@ function counted() {
   return { core, state }
 }
 
-describe('The limit of unknown tokens', () => {
-  it('looks up 100 of an address at once, then refuses others without a lookup', async () => {
-    const { core, state } = counted()
+describe('The unknown token limit', () => {
+  it('allows 100 lookups per address, then refuses without a lookup', async () => {
+    const { core, state } = createCountedCore()
     assert.deepEqual(await presentMany(core, 100), new Set([InvalidToken]))
     assert.equal(state.lookups, 100)
     assert.deepEqual(await presentMany(core, 50), new Set([TooManyUnknownTokens]))
     assert.equal(state.lookups, 100)
   })
 
-  it('says when the next one is looked up, and looks up 20 a second', async () => {
-    const { core } = counted()
+  it('reports when to retry and refills 20 lookups a second', async () => {
+    const { core } = createCountedCore()
     await presentMany(core, 100)
     const refused = await present(core, anUnknownSecret())
     assert.ok(refused instanceof TooManyUnknownTokens)
@@ -66,13 +66,13 @@ describe('The limit of unknown tokens', () => {
     assert.deepEqual(await presentMany(core, 1), new Set([TooManyUnknownTokens]))
   })
 
-  it('charges revoked and expired tokens and those of disabled customers, too', async () => {
+  it('charges revoked tokens, expired tokens and tokens of disabled customers', async () => {
     for (const end of ['revoked', 'expired', 'disabled'] as const) {
-      const { core, state } = counted()
+      const { core, state } = createCountedCore()
       const customer = await core.customer()
       const expiresAtMs = core.clock.nowMs() + 1000
       const { secret } = await core.token(customer, end === 'expired' ? { expiresAtMs } : {})
-      // It is known, until it is found to be rejected.
+      // The token is known until a lookup rejects it.
       assert.equal(await present(core, secret), null)
       if (end === 'disabled') await core.ports.customers.disable(customer.id, 1, 1000)
       if (end === 'revoked') await core.tokens.revoke(customer.id, {}, core.deadline())
@@ -83,14 +83,14 @@ describe('The limit of unknown tokens', () => {
     }
   })
 
-  it('limits each address for itself', async () => {
-    const { core } = counted()
+  it('limits each address separately', async () => {
+    const { core } = createCountedCore()
     await presentMany(core, 101)
     assert.ok((await present(core, anUnknownSecret(), elsewhere)) instanceof InvalidToken)
   })
 
-  it('looks up what this instance validated or issued, however many unknown ones its address presents', async () => {
-    const { core } = counted()
+  it('always looks up tokens that this instance validated or issued', async () => {
+    const { core } = createCountedCore()
     const validated = await core.token(await core.customer())
     assert.equal(await present(core, validated.secret, elsewhere), null)
     const { email, id } = await core.customer({}, 'right')
@@ -108,8 +108,8 @@ describe('The limit of unknown tokens', () => {
     }
   })
 
-  it('knows a token for a day', async () => {
-    const { core } = counted()
+  it('remembers a token for a day', async () => {
+    const { core } = createCountedCore()
     const customer = await core.customer()
     const { secret } = await core.token(customer, { expiresAtMs: null })
     assert.equal(await present(core, secret), null)
@@ -121,8 +121,8 @@ describe('The limit of unknown tokens', () => {
     assert.ok((await present(core, secret)) instanceof TooManyUnknownTokens)
   })
 
-  it('charges nothing for valid tokens that are not known, and for lookups that fail', async () => {
-    const { core, state } = counted()
+  it('does not charge valid tokens or failed lookups', async () => {
+    const { core, state } = createCountedCore()
     const customer = await core.customer()
     await presentMany(core, 99)
     for (let i = 0; i < 50; i++) assert.equal(await present(core, (await core.token(customer)).secret), null)
@@ -133,8 +133,8 @@ describe('The limit of unknown tokens', () => {
     assert.deepEqual(await presentMany(core, 1), new Set([TooManyUnknownTokens]))
   })
 
-  it('lets lookups that were in flight exceed it, and has them waited for at most 5 s more', async () => {
-    const { core, state } = counted()
+  it('lets lookups in flight exceed the limit, at a cost of at most 5 s', async () => {
+    const { core, state } = createCountedCore()
     const errors = await Promise.all(Array.from({ length: 1000 }, () => present(core, anUnknownSecret())))
     assert.ok(errors.every((error) => error instanceof InvalidToken))
     assert.equal(state.lookups, 1000)
@@ -144,14 +144,14 @@ describe('The limit of unknown tokens', () => {
     assert.ok((await present(core, anUnknownSecret())) instanceof InvalidToken)
   })
 
-  it('forgets the oldest of 10,000 addresses', async () => {
-    const { core } = counted()
+  it('forgets the oldest address above 10,000', async () => {
+    const { core } = createCountedCore()
     await presentMany(core, 101)
     for (let i = 0; i < 10_000; i++) await present(core, anUnknownSecret(), aRequester({ address: `a${i}` }))
     assert.ok((await present(core, anUnknownSecret())) instanceof InvalidToken)
   })
 
-  it('forgets the oldest of 100,000 known tokens', () => {
+  it('forgets the oldest known token above 100,000', () => {
     const limit = new UnknownTokenLimit(movableClock())
     const requester = aRequester()
     for (let i = 0; i < 100; i++) limit.charge(`unknown ${i}`, requester, null)
@@ -160,8 +160,8 @@ describe('The limit of unknown tokens', () => {
     assert.throws(() => limit.reserve('known 0', requester), TooManyUnknownTokens)
   })
 
-  it('is not charged for texts that cannot be tokens', async () => {
-    const { core } = counted()
+  it('does not charge malformed tokens', async () => {
+    const { core } = createCountedCore()
     await presentMany(core, 500, 'nonsense')
     assert.ok((await present(core, anUnknownSecret())) instanceof InvalidToken)
   })

@@ -5,14 +5,14 @@ import type { LoginTokens } from '../../src/application/ports/login-tokens.ts'
 import { InvalidServiceToken, InvalidToken, Unavailable } from '../../src/domain/errors.ts'
 import { memoryCore, SERVICE, unreachable } from '../support/core.ts'
 
-it('A configured service token is answered by its name, without a store', () => {
+it('A configured service token returns its name without a store call', () => {
   const { port, calls } = unreachable<Customers & LoginTokens>(new Unavailable())
   const core = memoryCore(() => ({ customers: port, loginTokens: port }))
   assert.equal(core.verifyServiceToken(SERVICE.secret), 'monitor')
   assert.deepEqual(calls, [])
 })
 
-it('Anything else is refused, and nothing at all too', () => {
+it('Every other token is refused, and so is a missing one', () => {
   const { verifyServiceToken } = memoryCore()
   const { name, secret } = SERVICE
   for (const presented of [
@@ -28,7 +28,7 @@ it('Anything else is refused, and nothing at all too', () => {
   }
 })
 
-it('A service token is no customer’s, and a customer’s token no service’s', async () => {
+it('A service token does not authenticate a customer, nor a login token a service', async () => {
   const core = memoryCore()
   const { secret } = await core.token(await core.customer())
   await core.authenticate(secret, core.deadline())

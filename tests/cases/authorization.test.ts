@@ -31,7 +31,8 @@ async function me(lines: string) {
 }
 
 describe('the Authorization header', () => {
-  test('case 001: blanks around the token do not count', async () => {
+  // Public case 001
+  test('may have blanks around the token', async () => {
     for (const line of [
       `Authorization: Bearer  ${token}`,
       `Authorization: Bearer ${token} \t`,
@@ -41,13 +42,15 @@ describe('the Authorization header', () => {
     }
   })
 
-  test('case 002: the scheme is read in any case, the token is not', async () => {
+  // Public case 002
+  test('has a case-insensitive scheme and a case-sensitive token', async () => {
     assert.equal((await me(`authorization: bearer ${token}`))?.status, 200)
     assert.equal((await me(`Authorization: BEARER ${token}`))?.status, 200)
     assert.equal((await me(`Authorization: Bearer LK${token.slice(2)}`))?.status, 401)
   })
 
-  test('cases 004, 005 and 011: whatever is no token is 401, the same each time, and no error', async () => {
+  // Public case 004, case 005, case 011
+  test('gets the same 401 for every malformed token, and no error is logged', async () => {
     const other = tokenSecrets({ prefix: 'other' }).issue().secret
     const texts = [
       `"${token}"`,
@@ -70,7 +73,7 @@ describe('the Authorization header', () => {
       seen.add(`${status} ${JSON.stringify(body)}`)
     }
     assert.deepEqual(
-      [...seen].map((answer) => answer.slice(0, 3)),
+      [...seen].map((response) => response.slice(0, 3)),
       ['401'],
     )
     assert.equal(
@@ -79,7 +82,8 @@ describe('the Authorization header', () => {
     )
   })
 
-  test('case 007: two lines are refused on any route, whichever is good', async () => {
+  // Public case 007
+  test('is refused if sent twice, even if one or both are valid', async () => {
     for (const [first, second] of [
       [token, 'x'],
       ['x', token],
@@ -92,7 +96,8 @@ describe('the Authorization header', () => {
     }
   })
 
-  test('case 008: a login does not look at it', async () => {
+  // Public case 008
+  test('is ignored by a login', async () => {
     const { email } = await app.addCustomer()
     const revoked = await app.login(email)
     await app.call('/api/logout', { token: revoked })
@@ -105,7 +110,8 @@ describe('the Authorization header', () => {
     }
   })
 
-  test('cases 009 and 010: a bad token is 401 before the body is looked at, and the handler is not called', async () => {
+  // Public case 009, case 010
+  test('with an invalid token gets 401 before the body is parsed, and the handler is not called', async () => {
     for (const presented of ['Token', '']) {
       const headers = { Authorization: `Bearer ${presented}` }
       assert.equal((await app.call('/api/orders', { body: { sku: 'a' }, headers })).status, 401)
@@ -114,7 +120,8 @@ describe('the Authorization header', () => {
     assert.equal(handled, 0)
   })
 
-  test('case 088: none and a wrong one are told apart, and no other place is read', async () => {
+  // Public case 088
+  test('is distinguished as missing or invalid, and tokens elsewhere in the request are ignored', async () => {
     const none = await app.call('/api/me')
     const wrong = await app.call('/api/me', { token: 'x' })
     assert.deepEqual([none.status, none.body.reason], [401, 'missing_token'])

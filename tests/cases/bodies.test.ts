@@ -15,7 +15,7 @@ before(async () => {
         body: v.looseObject({ sku: v.string() }),
         handle: ({ body }) => ({
           names: Object.keys(body),
-          // As a handler would copy a body on, or look into it.
+          // The ways in which a handler copies or inspects a body.
           copied: 'abilities' in Object.assign({}, body),
           own: 'abilities' in body || 'isAdmin' in body,
         }),
@@ -34,7 +34,8 @@ const loginBytes = async (body: Buffer, headers = 'Content-Type: application/jso
 }
 
 describe('a body', () => {
-  test('case 012: is not needed by me and logout, and not in their way', async () => {
+  // Public case 012
+  test('is optional for me and logout and does not affect them', async () => {
     for (const path of ['/api/me', '/api/logout']) {
       for (const body of [
         'Content-Type: application/json\r\nContent-Length: 0\r\n\r\n',
@@ -54,7 +55,8 @@ describe('a body', () => {
     }
   })
 
-  test('case 013: of another type is 415 and says what to send', async () => {
+  // Public case 013
+  test('of another content type gets 415 and the accepted type', async () => {
     const json = JSON.stringify({ email: 'ana@example.com', password: PASSWORD })
     for (const sent of ['email=ana@example.com&password=x', json]) {
       for (const type of ['application/x-www-form-urlencoded', 'text/plain']) {
@@ -69,7 +71,8 @@ describe('a body', () => {
     }
   })
 
-  test('case 014: of the wrong kinds is 422 and names the field', async () => {
+  // Public case 014
+  test('with values of wrong types gets 422 and the field names', async () => {
     for (const body of [
       { email: ['ana@example.com'], password: 'x' },
       { email: { $ne: null }, password: { $ne: null } },
@@ -81,15 +84,16 @@ describe('a body', () => {
       7,
       null,
     ]) {
-      const { status, body: answer } = await app.call('/api/login', { body: JSON.stringify(body) })
+      const { status, body: response } = await app.call('/api/login', { body: JSON.stringify(body) })
       assert.equal(status, 422)
-      const fields = Object.keys(answer.errors)
+      const fields = Object.keys(response.errors)
       assert.ok(fields.length > 0)
       assert.ok(fields.every((field) => ['email', 'password', 'body'].includes(field)))
     }
   })
 
-  test('case 015: changes no prototype, and hands a handler nothing by one', async () => {
+  // Public case 015
+  test('cannot change a prototype or pass values to a handler by one', async () => {
     const good = `"email":"ana@example.com","password":"${PASSWORD}"`
     const poison = '{"abilities":["*"],"isAdmin":true}'
     assert.equal(await login(`{${good},"__proto__":${poison}}`), 200)
@@ -105,7 +109,8 @@ describe('a body', () => {
     assert.equal('abilities' in {} || 'isAdmin' in {}, false)
   })
 
-  test('case 017: that is not JSON is 400 and is not repeated; of two equal names the last counts', async () => {
+  // Public case 017
+  test('that is not JSON gets 400 without being echoed, and the last of two equal names counts', async () => {
     const good = `"email":"ana@example.com","password":"${PASSWORD}"`
     for (const body of [
       '{"email":"secret@example.com",}',
@@ -114,16 +119,17 @@ describe('a body', () => {
       '{"email":"secret"',
       `{${good}}secret`,
     ]) {
-      const { status, body: answer } = await app.call('/api/login', { body })
+      const { status, body: response } = await app.call('/api/login', { body })
       assert.equal(status, 400, body)
-      assert.equal(JSON.stringify(answer).includes('secret'), false)
+      assert.equal(JSON.stringify(response).includes('secret'), false)
     }
     assert.equal(await loginBytes(Buffer.alloc(0)), 400)
     const { email } = await app.addCustomer()
     assert.equal(await login(`{"email":"x","email":"${email}","password":"${PASSWORD}"}`), 200)
   })
 
-  test('cases 030, 031 and 033: in another charset or coding is refused, never taken for a wrong password', async () => {
+  // Public case 030, case 031, case 033
+  test('in another charset or coding is refused and does not count as a wrong password', async () => {
     const latin = Buffer.from('{"email":"ana@example.com","password":"contrase\xf1a 9"}', 'latin1')
     assert.equal(await loginBytes(latin, 'Content-Type: application/json; charset=iso-8859-1'), 415)
     for (const text of [
@@ -146,7 +152,8 @@ describe('a body', () => {
     }
   })
 
-  test('case 032: with a NUL in the e-mail is 422', async () => {
+  // Public case 032
+  test('with a NUL in the e-mail gets 422', async () => {
     for (const email of ['ana\u0000@example.com', 'ana@example.com\u0000'])
       assert.equal(await login({ email, password: 'x' }), 422)
   })

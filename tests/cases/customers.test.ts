@@ -16,17 +16,18 @@ async function withHash(email: string, hash: string | null): Promise<void> {
   await app.database.sql('update customers set password_hash = $2 where email = $1', [email, hash])
 }
 
-async function stored(email: string): Promise<string> {
+async function findStoredHash(email: string): Promise<string> {
   const [row] = await app.database.sql('select password_hash from customers where email = $1', [email])
   return `${row?.password_hash}`
 }
 
 const hashOfCost = (cost: number) => bcryptPasswordHasher({ cost }).hash(PASSWORD)
 
-describe('customers from elsewhere', () => {
+describe('imported customers', () => {
   const SAME = '04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 
-  test('case 025: log in with the e-mail in any case; me shows it as it is stored', async () => {
+  // Public case 025
+  test('log in with the e-mail in any case, and me returns it as stored', async () => {
     await app.addCustomer({ email: 'Ana.Ruiz@Example.COM' })
     for (const email of ['ana.ruiz@example.com', 'ANA.RUIZ@EXAMPLE.COM', 'Ana.Ruiz@Example.COM']) {
       const { body } = await app.call('/api/login', { body: { email, password: PASSWORD } })
@@ -37,7 +38,8 @@ describe('customers from elsewhere', () => {
     }
   })
 
-  test('case 027: log in with any e-mail that could be stored', async () => {
+  // Public case 027
+  test('log in with any valid e-mail', async () => {
     for (const email of [
       "o'hara@example.com",
       'jean@xn--mnchen-3ya.example',
@@ -49,14 +51,16 @@ describe('customers from elsewhere', () => {
     }
   })
 
-  test('case 028: a password keeps its blanks', async () => {
+  // Public case 028
+  test('log in only with the blanks of their password', async () => {
     await withHash('blank@example.com', '$2y$04$abcdefghijklmnopqrstuui.ptP7RN6GmuQ5A5kQERWyZLUDKJdcK')
     assert.equal(await login({ email: 'blank@example.com', password: ' hunter2 ' }), 200)
     assert.equal(await login({ email: 'blank@example.com', password: 'hunter2' }), 401)
     assert.equal(await login({ email: 'blank@example.com', password: '     ' }), 401)
   })
 
-  test('cases 057 and 063: hashes of $2a$, $2b$ and $2y$ are good, of long passwords too', async () => {
+  // Public case 057, case 063
+  test('log in with hashes of $2a$, $2b$ and $2y$, even of long passwords', async () => {
     for (const version of ['$2a$', '$2b$', '$2y$']) {
       await withHash(`v${version.slice(1, 3)}@example.com`, version + SAME)
       assert.equal(
@@ -68,7 +72,8 @@ describe('customers from elsewhere', () => {
     assert.equal(await login({ email: 'long@example.com', password: 'p'.repeat(100) }), 200)
   })
 
-  test('cases 058 and 060: a hash that is not whole is an ordinary 401 and one warning in the log', async () => {
+  // Public case 058, case 060
+  test('get an ordinary 401 for a damaged hash, which is logged in one warning', async () => {
     const hashes = [
       `$2x$${SAME}`,
       `$2$${SAME}`,
@@ -85,13 +90,13 @@ describe('customers from elsewhere', () => {
     ]
     for (const [i, hash] of hashes.entries()) {
       await withHash(`damaged-${i}@example.com`, hash)
-      const told = app.logLines.length
+      const before = app.logLines.length
       assert.equal(
         await login({ email: `damaged-${i}@example.com`, password: 'correct horse 9' }),
         401,
         `${hash}`,
       )
-      const warnings = app.logLines.slice(told).filter((line) => line.includes('"level":"warn"'))
+      const warnings = app.logLines.slice(before).filter((line) => line.includes('"level":"warn"'))
       assert.equal(warnings.length, hash === null ? 0 : 1, `${hash}`)
       for (const warning of warnings) {
         assert.equal(JSON.parse(warning).event, 'password.damaged')
@@ -100,47 +105,50 @@ describe('customers from elsewhere', () => {
     }
   })
 
-  test('case 066: a hash of less work than is configured logs in, several times at once, and no wrong password changes it', async (t) => {
-    const dear = await startApp({ database: app.database, env: { BCRYPT_COST: '11' } })
-    t.after(() => dear.close())
+  // Public case 066
+  test('get a hash of low cost renewed by parallel logins, but not by a wrong password', async (t) => {
+    const costly = await startApp({ database: app.database, env: { BCRYPT_COST: '11' } })
+    t.after(() => costly.close())
     const email = 'cheap@example.com'
     const hash = '$2y$10$abcdefghijklmnopqrstuuG9vgRxibBkoVPvz73E3.IaYK../N/AO'
     await withHash(email, hash)
     const status = async (password: string) =>
-      (await dear.call('/api/login', { body: { email, password } })).status
+      (await costly.call('/api/login', { body: { email, password } })).status
     assert.equal(await status('wrong horse 9'), 401)
-    assert.equal(await stored(email), hash)
+    assert.equal(await findStoredHash(email), hash)
     assert.deepEqual(
       await Promise.all(['correct horse 9', 'correct horse 9', 'wrong horse 9'].map(status)),
       [200, 200, 401],
     )
-    const renewed = await stored(email)
+    const renewed = await findStoredHash(email)
     assert.match(renewed, /^\$2b\$11\$/)
     assert.equal(await status('correct horse 9'), 200)
     assert.equal(await status('wrong horse 9'), 401)
-    assert.equal(await stored(email), renewed)
+    assert.equal(await findStoredHash(email), renewed)
   })
 
-  test('case 066: a hash of another prefix or of more work is renewed, too, and no sound one', async () => {
+  // Public case 066
+  test('get a hash of another version or cost renewed, but not a current one', async () => {
     for (const hash of [`$2y$${SAME}`, `$2a$${SAME}`, await hashOfCost(5)]) {
       const email = `dated-${hash.slice(1, 6)}@example.com`
       await withHash(email, hash)
       assert.equal(await login({ email, password: PASSWORD }), 200)
-      const renewed = await stored(email)
+      const renewed = await findStoredHash(email)
       assert.match(renewed, /^\$2b\$04\$/)
       assert.equal(await login({ email, password: PASSWORD }), 200)
-      assert.equal(await stored(email), renewed)
+      assert.equal(await findStoredHash(email), renewed)
     }
     await withHash('sound@example.com', `$2b$${SAME}`)
     assert.equal(await login({ email: 'sound@example.com', password: PASSWORD }), 200)
-    assert.equal(await stored('sound@example.com'), `$2b$${SAME}`)
+    assert.equal(await findStoredHash('sound@example.com'), `$2b$${SAME}`)
   })
 
-  test('case 066: a password of 100 bytes logs in after its hash was renewed', async () => {
+  // Public case 066
+  test('log in with a password of 100 bytes after its hash was renewed', async () => {
     const email = 'long-dated@example.com'
     await withHash(email, '$2y$04$abcdefghijklmnopqrstuuNt.0ah97gHY3F7JC1Z6EXmQc0bQBhIO')
     assert.equal(await login({ email, password: 'p'.repeat(100) }), 200)
-    assert.match(await stored(email), /^\$2b\$04\$/)
+    assert.match(await findStoredHash(email), /^\$2b\$04\$/)
     assert.equal(await login({ email, password: 'p'.repeat(100) }), 200)
     assert.equal(await login({ email, password: 'p'.repeat(71) }), 401)
   })
@@ -149,8 +157,9 @@ describe('customers from elsewhere', () => {
     ['the role may not write it', '42501'],
     ['the session is read-only', '25006'],
   ]) {
-    test(`case 066: a login succeeds though its hash cannot be renewed: ${what}`, async (t) => {
-      const email = `kept-${code}@example.com`
+    // Public case 066
+    test(`log in even if their hash cannot be renewed: ${what}`, async (t) => {
+      const email = `unchanged-${code}@example.com`
       const hash = `$2y$${SAME}`
       await withHash(email, hash)
       await app.database.sql(`create function refused() returns trigger language plpgsql as
@@ -162,7 +171,7 @@ describe('customers from elsewhere', () => {
       const { status, body } = await app.call('/api/login', { body: { email, password: PASSWORD } })
       assert.equal(status, 200)
       assert.equal((await app.call('/api/me', { token: body.token })).status, 200)
-      assert.equal(await stored(email), hash)
+      assert.equal(await findStoredHash(email), hash)
     })
   }
 })

@@ -7,10 +7,10 @@ import { createTestDatabase } from '../support/database.ts'
 import { PASSWORD, type RunningApp, startApp } from '../support/running-app.ts'
 import { openTcpProxy } from '../support/tcp-proxy.ts'
 
-/** What waits without a limit never ends here, so that any limit proves itself on a busy machine too. */
+/** Longer than every timeout in these tests, even on a busy machine. A wait that takes longer has no timeout. */
 const ENDLESS_MS = 30_000
-/** Connections beside the pool on which instances tell one another of changes. */
-const LINKS = 2
+/** The listener and publisher connections beside the pool. */
+const INVALIDATION_CONNECTIONS = 2
 
 let app: RunningApp
 before(async () => {
@@ -20,10 +20,12 @@ after(() => app.close())
 
 const anUnknownToken = (prefix = 'lk') => tokenSecrets({ prefix }).issue().secret
 const newToken = async () => app.login((await app.addCustomer()).email)
-const linesOf = ({ logLines }: RunningApp, pattern: RegExp) => logLines.filter((line) => pattern.test(line))
+const findLogLines = ({ logLines }: RunningApp, pattern: RegExp) =>
+  logLines.filter((line) => pattern.test(line))
 
 describe('an outage', () => {
-  test('case 070: that ends every idle connection costs one call at most, and is one warning', async (t) => {
+  // Public case 070
+  test('that closes every idle connection fails at most one call and logs one warning', async (t) => {
     const env = { TOKEN_CACHE_TTL: '0s', DATABASE_POOL_MAX: '1' }
     const one = await startApp({ env })
     t.after(() => one.close())
@@ -39,17 +41,18 @@ describe('an outage', () => {
       assert.ok(first.status === 200 || first.status === 503, `${first.status}`)
       if (first.status === 503) refusals += 1
       assert.equal((await one.call('/api/me', { token })).status, 200)
-      const warnings = linesOf(one, /"level":"warn".*database\.connection_lost/).length
-      // Whoever meets the loss on its way to the server hears of it in the place of the log.
+      const warnings = findLogLines(one, /"level":"warn".*database\.connection_lost/).length
+      // A request that is using the lost connection gets the error instead of the log.
       assert.ok(
         warnings <= round && warnings + refusals >= round,
         `${warnings} warnings, ${refusals} refusals`,
       )
     }
-    assert.deepEqual(linesOf(one, /"level":"error"/), [])
+    assert.deepEqual(findLogLines(one, /"level":"error"/), [])
   })
 
-  test('case 071: of a frozen server is 503 for each of fifty calls at once, and leaves nothing behind', async (t) => {
+  // Public case 071
+  test('of a frozen server gives 503 to 50 parallel calls and leaves no connections behind', async (t) => {
     const database = await createTestDatabase()
     const proxy = await openTcpProxy(database.url)
     const env = { TOKEN_CACHE_TTL: '0s', DATABASE_POOL_MAX: '4' }
@@ -65,10 +68,10 @@ describe('an outage', () => {
 
     proxy.freeze()
     const beganMs = performance.now()
-    const answers = await Promise.all(Array.from({ length: 50 }, () => away.call('/api/me', { token })))
+    const responses = await Promise.all(Array.from({ length: 50 }, () => away.call('/api/me', { token })))
     const tookMs = performance.now() - beganMs
     assert.ok(tookMs < ENDLESS_MS, `${tookMs} ms`)
-    for (const { status, headers, body } of answers) {
+    for (const { status, headers, body } of responses) {
       assert.deepEqual([status, headers.get('retry-after'), body.reason], [503, '1', 'unavailable'])
     }
     assert.ok(away.pool.size() <= 4)
@@ -76,7 +79,7 @@ describe('an outage', () => {
     proxy.thaw()
     const thawedMs = performance.now()
     while ((await away.call('/api/me', { token })).status !== 200) {
-      assert.ok(performance.now() - thawedMs < ENDLESS_MS, 'it does not heal')
+      assert.ok(performance.now() - thawedMs < ENDLESS_MS, 'the service does not recover')
       await sleep(20)
     }
     t.diagnostic(
@@ -88,13 +91,14 @@ describe('an outage', () => {
           'select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
         )
       ).length
-    while ((await backends()) > 4 + LINKS) {
+    while ((await backends()) > 4 + INVALIDATION_CONNECTIONS) {
       assert.ok(performance.now() - thawedMs < ENDLESS_MS, `${await backends()} backends are left`)
       await sleep(20)
     }
   })
 
-  test('case 072: a good or unknown token is 503, a wrong checksum or none 401, a login 503', async (t) => {
+  // Public case 072
+  test('gives 503 to a login and a valid or unknown token, and 401 to a wrong checksum or a missing token', async (t) => {
     const secret = await newToken()
     const { email } = await app.addCustomer()
     const proxy = await openTcpProxy(app.database.url)
@@ -119,12 +123,13 @@ describe('an outage', () => {
   })
 })
 
-describe('what is told of a failure', () => {
-  test('case 096: neither a token nor a password that was put in a wrong place', async () => {
+describe('the report of a failure', () => {
+  // Public case 096
+  test('never holds a token or a password sent in a wrong field', async () => {
     const pasted = 'hunter2!'
     const elsewhere = anUnknownToken('prod')
     const login = (body: object) => app.call('/api/login', { body })
-    const answers = [
+    const responses = [
       await app.call('/api/me', { token: elsewhere }),
       await login({ email: pasted, password: elsewhere }),
       await login({ email: elsewhere, password: pasted }),
@@ -133,18 +138,19 @@ describe('what is told of a failure', () => {
       await login({ email: [pasted], password: { [elsewhere]: pasted } }),
     ]
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [401, 401, 401, 422, 422, 422],
     )
-    const told = answers.map(({ body }) => JSON.stringify(body)).join('\n') + app.logLines.join('')
+    const output = responses.map(({ body }) => JSON.stringify(body)).join('\n') + app.logLines.join('')
     for (const text of [pasted, elsewhere, elsewhere.slice(0, 12)])
-      assert.equal(told.includes(text), false, text)
+      assert.equal(output.includes(text), false, text)
   })
 
-  test('case 097: of an error in the database neither the statement nor its values', async (t) => {
+  // Public case 097
+  test('never holds the statement or the values of a database error', async (t) => {
     const body = { email: 'hunter2@example.com', password: 'hunter2!' }
     const login = () => app.call('/api/login', { body, headers: { 'X-Request-Id': 'find-me' } })
-    const told = (status: number, sentence: string, reason: string) => ({
+    const failure = (status: number, sentence: string, reason: string) => ({
       success: false,
       code: status,
       error: sentence,
@@ -159,17 +165,17 @@ describe('what is told of a failure', () => {
     const bug = await login().finally(() =>
       holder.query('alter table customers rename column renamed to password_hash'),
     )
-    assert.deepEqual(bug.body, told(500, 'Something went wrong on our side.', 'internal'))
+    assert.deepEqual(bug.body, failure(500, 'Something went wrong on our side.', 'internal'))
 
-    // Nobody can read it: the server ends the statement, as it does when a time-out runs out.
+    // The lock blocks every reader, so the server cancels the statement at its timeout.
     await holder.query('begin')
     await holder.query('lock table customers in access exclusive mode')
     const late = await login().finally(() => holder.query('rollback'))
     const again = 'The service cannot answer right now. Please try again.'
-    assert.deepEqual(late.body, told(503, again, 'unavailable'))
+    assert.deepEqual(late.body, failure(503, again, 'unavailable'))
     assert.equal((await app.call('/api/login', { body: { ...body, email: '\ud800' } })).status, 422)
 
-    const lines = linesOf(app, /find-me/).map((line) => JSON.parse(line))
+    const lines = findLogLines(app, /find-me/).map((line) => JSON.parse(line))
     assert.deepEqual(
       lines.map(({ level, event }) => [level, event]),
       [

@@ -16,8 +16,8 @@ before(async () => {
 })
 after(() => app.close())
 
-/** A token of Ana's with these abilities, put in the table by hand. */
-async function handmade(abilities: readonly string[], expires = 'null'): Promise<string> {
+/** Inserts a token of Ana's with these abilities by SQL and returns its secret. `expires` is an SQL expression. */
+async function insertToken(abilities: readonly string[], expires = 'null'): Promise<string> {
   const { secret, digest } = tokenSecrets({ prefix: 'lk' }).issue()
   await app.database.sql(
     `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at)
@@ -29,7 +29,8 @@ async function handmade(abilities: readonly string[], expires = 'null'): Promise
 }
 
 describe('a token', () => {
-  test('case 035: two thousand are all found again', async () => {
+  // Public case 035
+  test('authenticates when it is one of 2,000', async () => {
     const secrets = await Promise.all(
       Array.from({ length: 2000 }, () => tokenSecrets({ prefix: 'lk' }).issue()),
     )
@@ -40,15 +41,16 @@ describe('a token', () => {
       [secrets.map(({ digest }) => digest)],
     )
     for (let i = 0; i < secrets.length; i += 50) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         secrets.slice(i, i + 50).map(({ secret }) => app.call('/api/me', { token: secret })),
       )
-      assert.ok(answers.every(({ status }) => status === 200))
+      assert.ok(responses.every(({ status }) => status === 200))
     }
   })
 
-  test('case 040: with a name survives logouts and logins, and cannot log out', async () => {
-    const named = await handmade(['*'])
+  // Public case 040
+  test('with a name survives logouts and logins, and cannot log out', async () => {
+    const named = await insertToken(['*'])
     const { email } = await app.addCustomer()
     const stranger = await app.login(email)
     const { status } = await app.call('/api/logout', { token: await app.login('ana@example.com') })
@@ -61,7 +63,8 @@ describe('a token', () => {
     assert.equal((await app.call('/api/me', { token: stranger })).status, 200)
   })
 
-  test('cases 041 and 048: abilities are compared exactly, from the database and from the cache alike', async () => {
+  // Public case 041, case 048
+  test('has its abilities compared exactly, from the database and from the cache', async () => {
     const many = Array.from({ length: 5000 }, (_, i) => `a${i}:read`)
     for (const [abilities, status] of [
       [[], 403],
@@ -74,7 +77,7 @@ describe('a token', () => {
       [many, 403],
       [[...many, 'orders:read'], 200],
     ] as const) {
-      const named = await handmade(abilities)
+      const named = await insertToken(abilities)
       for (let i = 0; i < 2; i++)
         assert.equal((await app.call('/api/reports', { method: 'GET', token: named })).status, status)
     }
@@ -83,7 +86,8 @@ describe('a token', () => {
     assert.equal((await app.call('/api/status', { method: 'GET', token })).status, 401)
   })
 
-  test('case 050: of a login expires the configured time after it, however that is written', async () => {
+  // Public case 050
+  test('of a login expires after the configured time, in any unit', async () => {
     for (const TOKEN_TTL of ['60m', '1h']) {
       const other = await startApp({ database: app.database, env: { TOKEN_TTL } })
       const beganMs = Date.now()
@@ -95,11 +99,12 @@ describe('a token', () => {
     }
   })
 
-  test('case 051: expires when it was told to at its making, whatever the setting says now', async () => {
+  // Public case 051
+  test('keeps its stored expiry when the setting changes', async () => {
     const [late, gone, never] = [
-      await handmade([], `now() + interval '1 year'`),
-      await handmade([], `now() - interval '1 second'`),
-      await handmade([]),
+      await insertToken([], `now() + interval '1 year'`),
+      await insertToken([], `now() - interval '1 second'`),
+      await insertToken([]),
     ]
     for (const TOKEN_TTL of ['1m', '100d']) {
       const other = await startApp({ database: app.database, env: { TOKEN_TTL } })
@@ -111,7 +116,8 @@ describe('a token', () => {
     }
   })
 
-  test('case 056: of a text and a hash written by hand is good', async () => {
+  // Public case 056
+  test('with a golden secret and hash authenticates', async () => {
     await app.database.sql(
       `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
        select gen_random_uuid(), id, 'golden', decode('d9c73349611964df0f866878883716ed54adfd765e9bac1d509ef00a89150160', 'hex'), '{}', now()
@@ -123,7 +129,8 @@ describe('a token', () => {
     )
   })
 
-  test('case 073: of a customer who is deleted by SQL is 401, cached or not', async () => {
+  // Public case 073
+  test('of a customer deleted by SQL gets 401, cached or not', async () => {
     const { email, id } = await app.addCustomer()
     const secret = await app.login(email)
     await app.call('/api/me', { token: secret })
@@ -137,10 +144,11 @@ describe('a token', () => {
 })
 
 describe('the cache', () => {
-  test('cases 046 and 049: off, nothing is kept; full, everything is still served', async (t) => {
+  // Public case 046, case 049
+  test('stores nothing when it is off, and every token is still served when it is full', async (t) => {
     const off = await startApp({ database: app.database, env: { TOKEN_CACHE_TTL: '0s' } })
     t.after(() => off.close())
-    const secret = await handmade([])
+    const secret = await insertToken([])
     assert.equal((await off.call('/api/me', { token: secret })).status, 200)
     await app.database.sql(
       `update login_tokens set revoked_at = now() where token_hash = sha256(convert_to($1, 'UTF8'))`,
@@ -151,8 +159,8 @@ describe('the cache', () => {
     const small = await startApp({ database: app.database, env: { TOKEN_CACHE_MAX: '100' } })
     t.after(() => small.close())
     const secrets: string[] = []
-    // One after another: each takes a connection of its own, and the server has a hundred for all tests.
-    while (secrets.length < 101) secrets.push(await handmade([]))
+    // In sequence: each insert opens a connection, and the server allows 100 for all tests.
+    while (secrets.length < 101) secrets.push(await insertToken([]))
     for (const each of [...secrets, secrets[0] ?? ''])
       assert.equal((await small.call('/api/me', { token: each })).status, 200)
   })

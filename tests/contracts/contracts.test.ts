@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { UNCOUNTED } from '../support/running-process.ts'
 
-it('every sentence about stores and the throttle fails on a stub that answers constants', () => {
-  const { kept, broken } = sentencesOn('constants')
-  assert.deepEqual(kept, [])
+it('every sentence about stores and the throttle fails on a stub that returns constants', () => {
+  const { passed, broken } = sentencesOn('constants')
+  assert.deepEqual(passed, [])
   assert.ok(broken.length > 80, `${broken.length} sentences`)
 })
 
-describe('A planted fault breaks the sentences that are about it, and no other:', () => {
+describe('The contracts fail only in the sentences about a planted fault:', () => {
   const faults: readonly (readonly [fault: string, fixture: string, broken: readonly string[]])[] = [
     [
       'a store that revokes and stores without a lock loses the race of parallel logins',
@@ -35,7 +35,7 @@ describe('A planted fault breaks the sentences that are about it, and no other:'
       ],
     ],
     [
-      'a throttle that counts after the password was looked at',
+      'a throttle that counts after the password was verified',
       'late-throttle',
       [
         'of 200 attempts at once as many get a place as there are, and the others wait',
@@ -51,12 +51,12 @@ describe('A planted fault breaks the sentences that are about it, and no other:'
       ],
     ],
     [
-      'a cache that keeps what it read before a change',
+      'a cache that stores a value read before a change',
       'naive-cache',
       ['a look-up that a change overtakes is kept for nobody who asks after it'],
     ],
     [
-      'a cache whose lives end a second late',
+      'a cache whose entries expire a second late',
       'late-cache',
       [
         ...[2, 300, 999, 1000, 1500, 60_000, 315_360_000_000].map(
@@ -69,12 +69,12 @@ describe('A planted fault breaks the sentences that are about it, and no other:'
       ],
     ],
     [
-      'invalidations that are obeyed after the call has returned',
+      'invalidations that are applied after the call has returned',
       'late-invalidations',
       ['an announcement is obeyed here before the call returns'],
     ],
     [
-      'a store that does not count the logins it ends',
+      'a store that does not count the logins it revokes',
       'uncounted-logins',
       ['a login answers how many it revoked'],
     ],
@@ -84,11 +84,11 @@ describe('A planted fault breaks the sentences that are about it, and no other:'
       ['a hash is renewed for whoever still has it, and no token ends with it'],
     ],
     [
-      'a hasher that answers at once for who has no password',
+      'a hasher that returns immediately for a customer without a password',
       'hasty-hasher',
       [
         'no hash, a damaged and a cheaper one take as long as the configured cost',
-        // It keeps nobody waiting by which another could have to wait.
+        // Such a verification does not occupy a slot, so it queues nothing behind it.
         'what has not begun when the signal aborts is not done, and rejects with its reason',
       ],
     ],
@@ -101,7 +101,7 @@ describe('A planted fault breaks the sentences that are about it, and no other:'
       ],
     ],
     [
-      'secrets whose checksum nobody looks at',
+      'secrets whose checksum is not verified',
       'unchecked-secrets',
       [
         'every change of one character is refused, at every place, the prefix included',
@@ -114,16 +114,16 @@ describe('A planted fault breaks the sentences that are about it, and no other:'
   ]
   for (const [fault, fixture, expected] of faults) {
     it(fault, () => {
-      const { kept, broken } = sentencesOn(fixture)
+      const { passed, broken } = sentencesOn(fixture)
       assert.deepEqual(broken, expected)
-      assert.ok(kept.length > 4, `${kept.length} other sentences`)
+      assert.ok(passed.length > 4, `${passed.length} other sentences`)
     })
   }
 })
 
-/** The sentences of the contracts that a fixture runs in a process of its own, in their order. */
+/** Runs a fixture in a child process. Returns the contract sentences that passed and failed, in order. */
 function sentencesOn(fixture: string): {
-  readonly kept: readonly string[]
+  readonly passed: readonly string[]
   readonly broken: readonly string[]
 } {
   const { NODE_TEST_CONTEXT: _, TEST_DATABASE_URL: __, ...env } = process.env
@@ -131,10 +131,10 @@ function sentencesOn(fixture: string): {
   const { stdout, status } = spawnSync(
     process.execPath,
     ['--import', 'tsx', '--test', '--test-reporter=tap', file],
-    // A kit that a faulty adapter could keep busy for ever would name nothing.
+    // A faulty adapter must not make the contracts hang, because then they would name no sentence.
     { env: { ...env, ...UNCOUNTED }, encoding: 'utf8', timeout: 120_000, maxBuffer: 16 * 1024 * 1024 },
   )
   assert.equal(status, 1)
   const named = (line: RegExp) => [...stdout.matchAll(line)].map(([, sentence = '']) => sentence)
-  return { kept: named(/^ +ok \d+ - (.*)$/gm), broken: named(/^ +not ok \d+ - (.*)$/gm) }
+  return { passed: named(/^ +ok \d+ - (.*)$/gm), broken: named(/^ +not ok \d+ - (.*)$/gm) }
 }

@@ -7,9 +7,9 @@ import { startProcess, temporaryFolder } from '../support/running-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PROGRAM = ['--import', 'tsx', 'deploy/cluster-demo.ts']
-const skip = hasHaProxy() ? false : 'HAProxy is not on this machine'
+const skip = hasHaProxy() ? false : 'HAProxy is not installed'
 
-test('the demo of four instances works as it prints: a logout is seen by all; Ctrl-C leaves nothing', {
+test('the commands printed by the demo of four instances work, a logout applies to all, and Ctrl-C cleans up', {
   skip,
 }, async (t) => {
   const { path: TMPDIR, remove } = await temporaryFolder()
@@ -20,12 +20,12 @@ test('the demo of four instances works as it prints: a logout is seen by all; Ct
   const lines = shown.split('\n').filter((line) => line.startsWith('  '))
   const pasted = await startProcess('sh', ['-eu'], { cwd: TMPDIR, input: lines.join('\n') }).ended
   assert.equal(pasted.stderr, '')
-  const answers = pasted.stdout
+  const responses = pasted.stdout
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
   assert.deepEqual(
-    answers.map(({ success, reason, customer }) => customer?.email ?? reason ?? success),
+    responses.map(({ success, reason, customer }) => customer?.email ?? reason ?? success),
     [...Array(4).fill('demo@example.com'), true, ...Array(4).fill('invalid_token')],
   )
 
@@ -39,7 +39,7 @@ test('the demo of four instances works as it prints: a logout is seen by all; Ct
   assert.equal(left, '')
 })
 
-test('without HAProxy the demo says so in one line', async (t) => {
+test('the demo reports a missing HAProxy in one line', async (t) => {
   const { path: empty, remove } = await temporaryFolder()
   t.after(remove)
   const { code, stdout, stderr } = await startProcess(process.execPath, PROGRAM, {

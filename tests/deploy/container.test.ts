@@ -11,10 +11,10 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startProcess } from '../support/running-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** More than everything here takes that has not failed. */
+/** Longer than every wait here takes unless it fails. */
 const TIMEOUT_MS = 30_000
 
-const skip = hasContainerEngine() ? false : 'no container engine answers on this machine'
+const skip = hasContainerEngine() ? false : 'no container engine is running on this machine'
 
 describe('the image of deploy/Dockerfile', { skip }, () => {
   const name = `latchkey-test-${randomBytes(4).toString('hex')}`
@@ -26,7 +26,7 @@ describe('the image of deploy/Dockerfile', { skip }, () => {
     await Promise.all([importNode(node), importNpm(build)])
     const bases = ['--build-arg', `NODE_IMAGE=${node}`, '--build-arg', `BUILD_IMAGE=${build}`]
     const common = ['--network', 'host', '--file', 'deploy/Dockerfile', ...bases]
-    // By its name, so that it can be removed.
+    // Tagged, so that it can be removed.
     const beganMs = performance.now()
     await docker('build', ...common, '--target', 'build', '--tag', `${build}-done`, '.')
     await docker('build', ...common, '--tag', image, '.')
@@ -34,12 +34,12 @@ describe('the image of deploy/Dockerfile', { skip }, () => {
   })
   after(async () => {
     await docker('rm', '--force', name).catch(() => {})
-    for (const made of [image, `${build}-done`, build, node])
-      await docker('rmi', '--force', made).catch(() => {})
+    for (const tag of [image, `${build}-done`, build, node])
+      await docker('rmi', '--force', tag).catch(() => {})
     await database.drop()
   })
 
-  test('holds what runs, and no development package, test, source or database', async (t) => {
+  test('holds the program without development packages, tests, sources or a database', async (t) => {
     const id = await docker('create', image)
     const { stdout } = await startProcess('sh', ['-c', `docker export ${id} | tar --list`], { cwd: ROOT })
       .ended
@@ -76,7 +76,7 @@ describe('the image of deploy/Dockerfile', { skip }, () => {
     )
   })
 
-  test('serves as no root on a read-only file system, is healthy, and ends in order by SIGTERM', async (t) => {
+  test('serves without root on a read-only file system, is healthy, and shuts down at SIGTERM', async (t) => {
     const port = await freePort()
     const beganMs = performance.now()
     const hardened = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges']
@@ -97,7 +97,7 @@ describe('the image of deploy/Dockerfile', { skip }, () => {
     )
     const url = `http://127.0.0.1:${port}`
     await until(() => callAt(url, '/readyz', { method: 'GET' }).then(({ status }) => status === 200))
-    t.diagnostic(`first answer after ${Math.round(performance.now() - beganMs)} ms`)
+    t.diagnostic(`first response after ${Math.round(performance.now() - beganMs)} ms`)
     await until(async () => (await state('.Health.Status')) === 'healthy')
     t.diagnostic(`healthy after ${Math.round(performance.now() - beganMs)} ms`)
 
@@ -117,15 +117,16 @@ describe('the image of deploy/Dockerfile', { skip }, () => {
     assert.match(lines.at(-1) ?? '', /"service\.stopped"/)
   })
 
-  test('tells what is wrong with its settings, and ends', async () => {
+  test('reports invalid settings and exits', async () => {
     const run = ['run', '--rm', '--read-only', '--env', 'DATABASE_URL=nonsense', image]
     await assert.rejects(docker(...run), /DATABASE_URL/)
   })
 
-  async function until(holds: () => Promise<boolean>): Promise<void> {
+  async function until(condition: () => Promise<boolean>): Promise<void> {
     for (const endMs = performance.now() + TIMEOUT_MS; ; await sleep(20)) {
-      if (await holds().catch(() => false)) return
-      if (performance.now() > endMs) throw new Error(`it never comes: ${await docker('logs', name)}`)
+      if (await condition().catch(() => false)) return
+      if (performance.now() > endMs)
+        throw new Error(`the condition was never met: ${await docker('logs', name)}`)
     }
   }
 

@@ -12,40 +12,40 @@ import { hasHaProxy, openHaProxy } from '../support/haproxy.ts'
 import { hasNginx, openNginx } from '../support/nginx.ts'
 
 const read = (name: string) => readFileSync(join(DEPLOY, name), 'utf8')
-const told = (name: string) => read(name).replace(/^ *#.*\n/gm, '')
-const haproxy = told('haproxy.cfg')
-const nginx = told('nginx.conf')
+const readUncommented = (name: string) => read(name).replace(/^ *#.*\n/gm, '')
+const haproxy = readUncommented('haproxy.cfg')
+const nginx = readUncommented('nginx.conf')
 const dockerfile = read('Dockerfile')
 const unit = read('latchkey.service')
 const compose = parse(read('compose.yaml'))
 
-/** What the service makes of the settings that a file gives it. */
-const configured = (env: Record<string, string>) => readConfiguration({ env, dotEnv: null }).configuration
-const defaults = configured({})
+/** The configuration that the service reads from these settings. */
+const readSettings = (env: Record<string, string>) => readConfiguration({ env, dotEnv: null }).configuration
+const defaults = readSettings({})
 const names = new Set<string>(SETTINGS.flatMap(({ name }) => [name, `${name}_FILE`]))
 
-/** What the one group of the pattern matches, as milliseconds. */
+/** Returns the duration in the pattern's one group in milliseconds. */
 function ms(text: string, pattern: RegExp): number {
   const [, value = ''] = pattern.exec(text) ?? []
   const [, count, unitName] = /^(\d+)(ms|s)$/.exec(value) ?? []
-  assert.ok(count !== undefined, `nothing like ${pattern}`)
+  assert.ok(count !== undefined, `no match for ${pattern}`)
   return Number(count) * (unitName === 's' ? 1000 : 1)
 }
 
-const composed = compose.services.latchkey1.environment
-const drained = {
-  'the image': configured({ DRAIN_DELAY: /DRAIN_DELAY=(\S+)/.exec(dockerfile)?.[1] ?? '' }),
-  compose: configured({ DRAIN_DELAY: composed.DRAIN_DELAY }),
-  'the unit': configured({ DRAIN_DELAY: /DRAIN_DELAY=(\S+)/.exec(unit)?.[1] ?? '' }),
+const composeEnv = compose.services.latchkey1.environment
+const deployments = {
+  'the image': readSettings({ DRAIN_DELAY: /DRAIN_DELAY=(\S+)/.exec(dockerfile)?.[1] ?? '' }),
+  compose: readSettings({ DRAIN_DELAY: composeEnv.DRAIN_DELAY }),
+  'the unit': readSettings({ DRAIN_DELAY: /DRAIN_DELAY=(\S+)/.exec(unit)?.[1] ?? '' }),
 }
 
-describe('the files of deploy', () => {
-  test('name settings that there are', () => {
+describe('the deployment files', () => {
+  test('name only existing settings', () => {
     const inDockerfile = [...(/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').matchAll(/(\w+)=/g)]
     const inUnit = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => [
       ...line.matchAll(/(\w+)=/g),
     ])
-    const named = [...inDockerfile, ...inUnit].map(([, name = '']) => name).concat(Object.keys(composed))
+    const named = [...inDockerfile, ...inUnit].map(([, name = '']) => name).concat(Object.keys(composeEnv))
     assert.ok(named.length >= 8)
     assert.deepEqual(
       named.filter((name) => name !== 'NODE_ENV' && !names.has(name)),
@@ -53,23 +53,26 @@ describe('the files of deploy', () => {
     )
   })
 
-  for (const [where, { drainDelayMs, drainDeadlineMs }] of Object.entries(drained)) {
-    test(`${where} serves until balancers have noticed that it drains`, () => {
+  for (const [where, { drainDelayMs, drainDeadlineMs }] of Object.entries(deployments)) {
+    test(`let ${where} serve until balancers have noticed the drain`, () => {
       const noticed =
         ms(haproxy, / inter (\S+)/) + ms(haproxy, / fastinter (\S+)/) + ms(haproxy, /timeout check (\S+)/)
-      assert.ok(haproxy.includes('fall 2 '), 'the sum is that of two checks')
+      assert.ok(haproxy.includes('fall 2 '), 'the balancer notices after two checks')
       assert.ok(drainDelayMs >= 2 * noticed, `${drainDelayMs} ms, noticed within ${noticed} ms`)
-      assert.ok(drainDelayMs > ms(nginx, /^ {4}keepalive_timeout (\S+);/m), 'nginx ends what is idle before')
+      assert.ok(
+        drainDelayMs > ms(nginx, /^ {4}keepalive_timeout (\S+);/m),
+        'nginx closes idle connections before',
+      )
       const [, stops] = /TimeoutStopSec=(\d+)s/.exec(unit) ?? []
-      for (const given of [ms(compose.services.latchkey1.stop_grace_period, /(.*)/), Number(stops) * 1000])
-        assert.ok(given > drainDelayMs + drainDeadlineMs, 'it is killed before it has drained')
+      for (const graceMs of [ms(compose.services.latchkey1.stop_grace_period, /(.*)/), Number(stops) * 1000])
+        assert.ok(graceMs > drainDelayMs + drainDeadlineMs, 'it is killed before it has drained')
     })
   }
 
-  test('make both balancers as patient as the service, with clients and with what is idle', () => {
-    const waits = defaults.requestTimeoutMs + 3000
-    assert.ok(ms(haproxy, /timeout server (\S+)/) > waits)
-    assert.ok(ms(nginx, /proxy_read_timeout (\S+);/) > waits)
+  test('give both balancers timeouts that match those of the service', () => {
+    const responseMs = defaults.requestTimeoutMs + 3000
+    assert.ok(ms(haproxy, /timeout server (\S+)/) > responseMs)
+    assert.ok(ms(nginx, /proxy_read_timeout (\S+);/) > responseMs)
     assert.equal(ms(haproxy, /timeout http-request (\S+)/), defaults.headersTimeoutMs)
     assert.equal(ms(nginx, /client_header_timeout (\S+);/), defaults.headersTimeoutMs)
     assert.equal(ms(nginx, /client_body_timeout (\S+);/), defaults.requestTimeoutMs)
@@ -83,13 +86,13 @@ describe('the files of deploy', () => {
     assert.equal(Number(kilobytes) * 1024, defaults.bodyLimitBytes)
   })
 
-  test('tell the service of the proxy that it is behind, and the proxy to tell of the client', () => {
-    assert.equal(composed.TRUST_PROXY, '1')
+  test('set TRUST_PROXY and make the proxies send X-Forwarded-For', () => {
+    assert.equal(composeEnv.TRUST_PROXY, '1')
     assert.match(haproxy, /^ {2}option forwardfor$/m)
     assert.match(nginx, /proxy_set_header X-Forwarded-For \$proxy_add_x_forwarded_for;/)
   })
 
-  test('start four instances that may do no more than they need, behind the balancer of its own file', () => {
+  test('start four hardened instances behind the configured balancer', () => {
     const { services } = compose
     for (const name of ['latchkey1', 'latchkey2', 'latchkey3', 'latchkey4']) {
       const { read_only, cap_drop, security_opt, build } = services[name]
@@ -101,7 +104,7 @@ describe('the files of deploy', () => {
     assert.doesNotMatch(read('compose.yaml'), /POSTGRES_PASSWORD: (?!\$\{POSTGRES_PASSWORD\})/)
   })
 
-  test('of HAProxy are what it takes', { skip: hasHaProxy() ? false : 'no HAProxy here' }, async () => {
+  test('are accepted by HAProxy', { skip: hasHaProxy() ? false : 'HAProxy is not installed' }, async () => {
     const { status, stderr } = spawnSync('haproxy', ['-c', '-f', join(DEPLOY, 'haproxy.cfg')], {
       encoding: 'utf8',
     })
@@ -110,7 +113,7 @@ describe('the files of deploy', () => {
     await (await openHaProxy([1, 2, 3, 4])).close()
   })
 
-  test('of nginx are what it takes', { skip: hasNginx() ? false : 'no nginx here' }, async (t) => {
+  test('are accepted by nginx', { skip: hasNginx() ? false : 'nginx is not installed' }, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'latchkey-nginx-'))
     t.after(() => rmSync(folder, { recursive: true }))
     const args = ['-t', '-c', join(DEPLOY, 'nginx.conf'), '-g', `pid ${join(folder, 'pid')};`]
@@ -121,15 +124,15 @@ describe('the files of deploy', () => {
   })
 
   const analyzes = isInstalled('systemd-analyze', '--version')
-  test('of systemd are what it takes, and leave little open', {
-    skip: !analyzes && 'no systemd here',
+  test('are accepted by systemd and have a low exposure level', {
+    skip: !analyzes && 'systemd is not installed',
   }, (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'latchkey-unit-'))
     t.after(() => rmSync(folder, { recursive: true }))
     const file = join(folder, 'latchkey.service')
     writeFileSync(file, unit.replaceAll('/usr/bin/node', process.execPath))
     const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
-    // Before 254 it ignores the two that slow restarts down.
+    // Before version 254 systemd ignores the two settings of the restart backoff.
     const stderr = verified.stderr.replace(/^.*Unknown key.* '(RestartSteps|RestartMaxDelaySec)' .*\n/gm, '')
     assert.deepEqual([verified.status, stderr], [0, ''])
     const security = spawnSync('systemd-analyze', ['security', '--offline=true', '--no-pager', file], {

@@ -16,14 +16,14 @@ import { until } from '../support/until.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const UNIT = 'latchkey.service'
-/** More than systemd's own limit of five starts takes. */
+/** Longer than systemd takes to reach its default limit of five starts. */
 const AWAY_MS = 60_000
 
 const skip = process.env.TEST_LONG
   ? postgresAlone || systemdMissing()
   : 'it takes two minutes: TEST_LONG=1 runs it'
 
-describe('the unit of deploy, in a real systemd', { skip }, () => {
+describe('the deployed unit in a real systemd', { skip }, () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>
   let database: TestDatabase
   let proxy: TcpProxy
@@ -51,7 +51,7 @@ describe('the unit of deploy, in a real systemd', { skip }, () => {
     execFileSync(process.execPath, [compiler, '--project', project, '--outDir', join(at('opt'), 'dist')])
     writeFileSync(join(at('etc'), 'database-url'), proxy.url, { mode: 0o600 })
     const unit = readFileSync(join(DEPLOY, UNIT), 'utf8').replaceAll('/usr/bin/node', '/opt/node')
-    // A container may not raise the limit of descriptors.
+    // A container may not raise the file descriptor limit.
     writeFileSync(at(UNIT), unit.replace(/^LimitNOFILE=.*\n/m, ''))
     systemd = await startSystemd({
       '/opt/node': process.execPath,
@@ -69,7 +69,7 @@ describe('the unit of deploy, in a real systemd', { skip }, () => {
     folder?.remove()
   })
 
-  test('starts again until the database is back, however long it was away', async (t) => {
+  test('restarts until the database is back, even after a long outage', async (t) => {
     set({})
     proxy.refuse()
     await systemd.run('systemctl', 'start', UNIT)
@@ -80,17 +80,17 @@ describe('the unit of deploy, in a real systemd', { skip }, () => {
     proxy.admit()
     await until(() => isReady().catch(() => false))
     t.diagnostic(`ready ${Math.round(performance.now() - beganMs)} ms after the database was back`)
-    t.diagnostic(`${(await state()).NRestarts} restarts while it was away`)
+    t.diagnostic(`${(await state()).NRestarts} restarts during the outage`)
   })
 
-  test('starts again after a crash', async () => {
+  test('restarts after a crash', async () => {
     const before = Number((await state()).NRestarts)
     await systemd.run('systemctl', 'kill', '--signal', 'SIGKILL', UNIT)
     await until(async () => Number((await state()).NRestarts) > before)
     await until(() => isReady().catch(() => false))
   })
 
-  test('fails at once where settings are refused, also while it waits for the database', async () => {
+  test('fails immediately if settings are refused, even while it waits for the database', async () => {
     proxy.refuse()
     await systemd.run('systemctl', 'restart', UNIT)
     await until(async () => Number((await state()).NRestarts) > 1)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { covers, coversAll, isAbility } from '../../src/domain/abilities.ts'
 
-describe('What was granted covers what is required', () => {
+describe('Granted abilities', () => {
   for (const [granted, required] of [
     [['orders:read'], 'orders:read'],
     [['*'], 'orders:read'],
@@ -14,7 +14,7 @@ describe('What was granted covers what is required', () => {
     [['x', 'y', 'orders:read'], 'orders:read'],
     [['x', 'orders:*'], 'orders:write'],
   ] as const) {
-    it(`${JSON.stringify(granted)} covers ${required}`, () => assert.ok(covers(granted, required)))
+    it(`${JSON.stringify(granted)} cover ${required}`, () => assert.ok(covers(granted, required)))
   }
 
   for (const [granted, required] of [
@@ -41,18 +41,18 @@ describe('What was granted covers what is required', () => {
     [['o.ders:read'], 'orders:read'],
     [['orders:read', 'orders:list'], 'orders:write'],
   ] as const) {
-    it(`${JSON.stringify(granted)} does not cover ${required}`, () => {
+    it(`${JSON.stringify(granted)} do not cover ${required}`, () => {
       assert.equal(covers(granted, required), false)
     })
   }
 
-  it('with 5,000 entries as with one', () => {
+  it('may have 5,000 entries', () => {
     const many = Array.from({ length: 5000 }, (_, index) => `x${index}:read`)
     assert.equal(covers(many, 'orders:read'), false)
     assert.equal(covers([...many, 'orders:read'], 'orders:read'), true)
   })
 
-  it('only when each of several is covered; nothing required is always covered', () => {
+  it('must cover each of several required abilities; an empty requirement is always covered', () => {
     assert.equal(coversAll(['orders:read'], ['orders:read', 'orders:write']), false)
     assert.equal(coversAll(['orders:read'], ['orders:write', 'orders:read']), false)
     assert.equal(coversAll(['orders:read', 'orders:write'], ['orders:write', 'orders:read']), true)
@@ -61,9 +61,9 @@ describe('What was granted covers what is required', () => {
   })
 })
 
-describe('A text is one ability', () => {
+describe('A text', () => {
   for (const text of ['*', 'orders', 'orders:read', 'orders:*', 'a:b:c', 'a:b:*', 'A_1.x-y:Z']) {
-    it(`when it is ${text}`, () => assert.ok(isAbility(text)))
+    it(`is an ability: ${text}`, () => assert.ok(isAbility(text)))
   }
   for (const text of [
     '',
@@ -84,6 +84,6 @@ describe('A text is one ability', () => {
     '\norders:read',
     'é',
   ]) {
-    it(`not when it is ${JSON.stringify(text)}`, () => assert.equal(isAbility(text), false))
+    it(`is not an ability: ${JSON.stringify(text)}`, () => assert.equal(isAbility(text), false))
   }
 })

@@ -15,7 +15,7 @@ test('A duration is a whole number and a unit', () => {
     assert.equal(durationMs(text), ms)
 })
 
-test('What is no duration, or a longer one than ten years, is none', () => {
+test('An invalid duration or one above ten years is not parsed', () => {
   for (const text of [
     '',
     '1',

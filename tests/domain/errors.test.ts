@@ -23,9 +23,9 @@ const ERRORS = [
   [new Unavailable(), 'Unavailable', 'unavailable'],
 ] as const
 
-describe('An error that a caller may meet', () => {
+describe('A caller-facing error', () => {
   for (const [error, name, reason] of ERRORS) {
-    it(`has the reason ${reason}, its class’s name and a whole sentence`, () => {
+    it(`has the reason ${reason}, the name of its class and a complete sentence`, () => {
       assert.ok(error instanceof LatchkeyError)
       assert.ok(error instanceof Error)
       assert.equal(error.reason, reason)
@@ -34,11 +34,11 @@ describe('An error that a caller may meet', () => {
     })
   }
 
-  it('has a sentence of its own', () => {
+  it('has a unique sentence', () => {
     assert.equal(new Set(ERRORS.map(([{ message }]) => message)).size, ERRORS.length)
   })
 
-  it('carries what its answer needs: abilities, fields, the cause', () => {
+  it('carries the abilities, fields and cause that its response needs', () => {
     assert.deepEqual(new InsufficientScope(['a:b', 'c']).required, ['a:b', 'c'])
     assert.deepEqual(new ValidationFailed({ email: ['No.'] }).errors, { email: ['No.'] })
     const cause = new Error('socket')

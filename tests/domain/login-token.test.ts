@@ -15,7 +15,7 @@ const aToken = (expiresAtMs: number | null, revokedAtMs: number | null = null) =
   aLoginToken({ customerId: 'x', expiresAtMs, revokedAtMs })
 
 describe('A token', () => {
-  it('is active until the millisecond before its expiry and expired from there on', () => {
+  it('is expired from the millisecond of its expiry on', () => {
     const token = aToken(NOW)
     assert.equal(tokenState(token, NOW - 1), 'active')
     assert.equal(tokenState(token, NOW), 'expired')
@@ -28,12 +28,12 @@ describe('A token', () => {
     }
   })
 
-  it('whose expiry is at the epoch itself is expired, not eternal', () => {
+  it('with an expiry at the epoch is expired', () => {
     assert.equal(tokenState(aToken(0), 0), 'expired')
     assert.equal(tokenState(aToken(0), -1), 'active')
   })
 
-  it('that was revoked stays revoked, expired or not, and whatever the clock says', () => {
+  it('stays revoked at any time, even after its expiry', () => {
     for (const expiresAtMs of [NOW - 1, NOW, NOW + 1, null]) {
       for (const revokedAtMs of [0, NOW - 1, NOW, NOW + 1]) {
         assert.equal(tokenState(aToken(expiresAtMs, revokedAtMs), NOW), 'revoked')
@@ -41,21 +41,21 @@ describe('A token', () => {
     }
   })
 
-  it('expires its lifetime after it was made, and never with a lifetime of null', () => {
+  it('expires after its lifetime, and never if its lifetime is null', () => {
     assert.equal(expiresAt(NOW, 3_600_000), NOW + 3_600_000)
     assert.equal(expiresAt(NOW, 1), NOW + 1)
     assert.equal(expiresAt(NOW, null), null)
   })
 
-  it('of a login has a name of its own and may do everything, unchangeably', () => {
+  it('of a login has a reserved name and all abilities, and is frozen', () => {
     assert.equal(LOGIN_TOKEN_NAME, 'login')
     assert.deepEqual(LOGIN_TOKEN_ABILITIES, ['*'])
     assert.ok(Object.isFrozen(LOGIN_TOKEN_ABILITIES))
   })
 })
 
-describe('The name of a token for a bot', () => {
-  it('has 1 to 100 characters, none of control, and is not that of login tokens', () => {
+describe('The name of a named token', () => {
+  it('has 1 to 100 characters, no control characters, and is not the name of login tokens', () => {
     for (const name of ['a', 'Login', '🦊'.repeat(100), 'Zoë’s "bot"'])
       assert.equal(tokenNameProblem(name), null)
     for (const name of ['', 'x'.repeat(101), 'login', 'a\u0000', 'a\u009b', 'a\ud800'])
@@ -66,17 +66,17 @@ describe('The name of a token for a bot', () => {
 describe('A token authenticates its owner', () => {
   const active = aToken(NOW + 1)
 
-  it('while it is active and the owner not disabled', () => {
+  it('while it is active and the owner is enabled', () => {
     assert.equal(authenticates({ token: active, customer: aCustomer() }, NOW), true)
   })
 
-  it('not any more once the owner is disabled, at whatever time', () => {
+  it('not once the owner is disabled', () => {
     for (const disabledAtMs of [0, NOW - 1, NOW + 1]) {
       assert.equal(authenticates({ token: active, customer: aCustomer({ disabledAtMs }) }, NOW), false)
     }
   })
 
-  it('not any more once it has expired or was revoked', () => {
+  it('not once it is expired or revoked', () => {
     assert.equal(authenticates({ token: aToken(NOW), customer: aCustomer() }, NOW), false)
     assert.equal(authenticates({ token: aToken(null, NOW), customer: aCustomer() }, NOW), false)
   })

@@ -14,8 +14,9 @@ const LONG = 'Must have at most 72 bytes.'
 const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 const TAIL = HASH.slice(7)
 
-describe('A password may be set', () => {
-  it('case 062: of 72 bytes and not of 73, however many characters these are', () => {
+describe('A new password', () => {
+  // Public case 062
+  it('has at most 72 bytes, whatever its number of characters', () => {
     for (const [character, bytes] of [
       ['p', 1],
       ['\u007f', 1],
@@ -39,7 +40,7 @@ describe('A password may be set', () => {
     assert.equal(newPasswordProblem(`${'p'.repeat(69)}🦊`), LONG)
   })
 
-  it('of 8 characters and not of 7, however many units these take', () => {
+  it('has at least 8 characters, whatever their number of UTF-16 units', () => {
     for (const character of ['p', ' ', 'é', '🦊']) {
       assert.equal(newPasswordProblem(character.repeat(8)), null)
       assert.equal(newPasswordProblem(character.repeat(7)), SHORT)
@@ -47,27 +48,28 @@ describe('A password may be set', () => {
     assert.equal(newPasswordProblem(''), SHORT)
   })
 
-  it('with any character but NUL', () => {
+  it('may have any character except NUL', () => {
     for (const password of ['\u0000password', 'pass\u0000word', 'password\u0000']) {
       assert.equal(newPasswordProblem(password), NUL)
     }
     assert.equal(newPasswordProblem(' pass\r\n\u0001\u200bword '), null)
   })
 
-  it('only as well-formed UTF-16', () => {
+  it('is well-formed UTF-16', () => {
     for (const password of ['\ud83epassword', 'password\udd8a', 'pass\udd8a\ud83eword']) {
       assert.equal(newPasswordProblem(password), ILL_FORMED)
     }
   })
 
-  it('case 068: unless it is a hash itself', () => {
+  // Public case 068
+  it('is not a hash', () => {
     assert.equal(newPasswordProblem(HASH), 'Must be a password, not the hash of one.')
     assert.equal(newPasswordProblem(HASH.slice(1)), null)
   })
 })
 
-describe('A password may be presented', () => {
-  it('of up to 1,024 bytes, none at all included', () => {
+describe('A presented password', () => {
+  it('has 0 to 1,024 bytes', () => {
     for (const password of ['', 'x', ' ', 'p'.repeat(73), 'p'.repeat(1024), '🦊'.repeat(256), HASH]) {
       assert.equal(presentedPasswordProblem(password), null)
     }
@@ -77,14 +79,14 @@ describe('A password may be presented', () => {
     }
   })
 
-  it('without NUL and well-formed', () => {
+  it('is well-formed and has no NUL', () => {
     assert.equal(presentedPasswordProblem('ab\u0000ab'), NUL)
     assert.equal(presentedPasswordProblem('ab\ud83e'), ILL_FORMED)
   })
 })
 
-describe('A hash is whole', () => {
-  it('with each of the three letters and each cost from 4 to 15', () => {
+describe('A complete hash', () => {
+  it('has one of three version letters and a cost from 4 to 15', () => {
     for (const letter of ['a', 'b', 'y']) {
       for (let cost = 0; cost <= 99; cost++) {
         const hash = `$2${letter}$${String(cost).padStart(2, '0')}$${TAIL}`
@@ -93,7 +95,7 @@ describe('A hash is whole', () => {
     }
   })
 
-  it('with the 64 characters of its alphabet and no other', () => {
+  it('has only the 64 characters of its alphabet', () => {
     for (let code = 0; code <= 0xff; code++) {
       const character = String.fromCharCode(code)
       for (const hash of [HASH.slice(0, -1) + character, HASH.slice(0, 7) + character + HASH.slice(8)]) {
@@ -132,7 +134,7 @@ describe('A hash is whole', () => {
     ['no last separator', HASH.replace('$04$', '$04')],
     ['clear text', 'correct horse 9'],
   ] as const) {
-    it(`not with ${what}`, () => {
+    it(`does not have ${what}`, () => {
       assert.equal(isWholePasswordHash(hash), false)
       const problem = passwordHashProblem(hash)
       assert.ok(problem !== null)
@@ -141,19 +143,22 @@ describe('A hash is whole', () => {
   }
 })
 
-describe('A hash from elsewhere is refused with the reason', () => {
+describe('A hash from another system is validated and reports', () => {
   const version = 'Must be bcrypt of the version $2a$, $2b$ or $2y$.'
   for (const [title, hash, problem] of [
-    ['none, where it is whole', HASH, null],
-    ['that there is none', '', 'Must not be empty.'],
-    ['case 060: how many characters it has', HASH.slice(0, -1), 'Has 59 characters, expected 60.'],
-    ['case 061: how many it has with those behind NUL', `${HASH}\0junk`, 'Has 65 characters, expected 60.'],
-    ['that it is of another version', HASH.replace('$2b$', '$2x$'), version],
-    ['that it is of another kind', '5f4dcc3b5aa765d61d8327deb882cf99', version],
-    ['case 068: the same for clear text', 'correct horse 9', version],
-    ['that its cost is too high', HASH.replace('$04$', '$16$'), 'Must have a cost from 04 to 15.'],
-    ['that its cost is too low', HASH.replace('$04$', '$03$'), 'Must have a cost from 04 to 15.'],
-    ['that a character is not of its alphabet', `${HASH.slice(0, -1)}!`, 'Must be a whole bcrypt hash.'],
+    ['no problem if it is complete', HASH, null],
+    ['its emptiness', '', 'Must not be empty.'],
+    // Public case 060
+    ['its length', HASH.slice(0, -1), 'Has 59 characters, expected 60.'],
+    // Public case 061
+    ['its length, counting characters after a NUL', `${HASH}\0junk`, 'Has 65 characters, expected 60.'],
+    ['its version', HASH.replace('$2b$', '$2x$'), version],
+    ['its version, for another scheme', '5f4dcc3b5aa765d61d8327deb882cf99', version],
+    // Public case 068
+    ['its version, for clear text', 'correct horse 9', version],
+    ['its high cost', HASH.replace('$04$', '$16$'), 'Must have a cost from 04 to 15.'],
+    ['its low cost', HASH.replace('$04$', '$03$'), 'Must have a cost from 04 to 15.'],
+    ['its characters', `${HASH.slice(0, -1)}!`, 'Must be a whole bcrypt hash.'],
   ] as const) {
     it(title, () => assert.equal(passwordHashProblem(hash), problem))
   }

@@ -22,7 +22,7 @@ describe('A service token', () => {
     assert.equal(problem('abcdefgh'.repeat(100)), null)
   })
 
-  it('has a secret that can stand behind Bearer', () => {
+  it('has a secret that can follow Bearer in a header', () => {
     assert.equal(problem(`${SECRET}=`), null)
     assert.equal(problem(`${SECRET}==`), null)
     const wrong = 'The secret of "monitor" must be letters, digits and -._~+/ with = at the end only.'

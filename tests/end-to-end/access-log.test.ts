@@ -16,20 +16,20 @@ async function startService(env: Record<string, string>) {
     call: (path: string, options?: CallOptions) => callAt(url, path, options),
     async end() {
       service.child.kill('SIGTERM')
-      return linesOf((await service.ended).stdout)
+      return parseLines((await service.ended).stdout)
     },
   }
 }
 
-function linesOf(stdout: string) {
+function parseLines(stdout: string) {
   return stdout
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line))
 }
 
-/** What became of each request, without what differs from run to run. */
-function told(lines: ReturnType<typeof linesOf>) {
+/** The fields of each line that do not vary between runs. */
+function stableFields(lines: ReturnType<typeof parseLines>) {
   return lines
     .filter(({ event, audit }) => !audit && /^(request|token\.|access_log)/.test(event))
     .map(({ level, event, method, route, status, count, code }) =>
@@ -37,7 +37,7 @@ function told(lines: ReturnType<typeof linesOf>) {
     )
 }
 
-/** One request of every kind, canaries wherever a caller can put one. */
+/** Sends one request of every kind, with canaries in every field that a caller controls. */
 async function askEverything({ call, port }: Awaited<ReturnType<typeof startService>>) {
   const secrets = tokenSecrets({ prefix: 'lk' })
   const status = async (path: string, options?: CallOptions) => (await call(path, options)).status
@@ -60,7 +60,7 @@ async function askEverything({ call, port }: Awaited<ReturnType<typeof startServ
   return [token, token.slice(0, 12), 'canary', 'correct']
 }
 
-// What the database says to a column that is not there.
+// PostgreSQL's error code for an undefined column.
 const BUG = `error request.failed POST /api/login ${onSqlite ? 'SQLITE_ERROR' : '42703'}`
 const MALFORMED = 'info token.malformed 2'
 const REFUSALS = [
@@ -77,7 +77,7 @@ describe('the access log', () => {
       'all',
       [
         ...REFUSALS,
-        // A malformed token is an answer as well.
+        // A malformed token gets a response as well.
         'info request POST /api/me 401',
         'info request POST /api/me 401',
         'info request POST /api/login 200',
@@ -91,7 +91,7 @@ describe('the access log', () => {
     ],
     ['off', [BUG]],
   ] as const) {
-    test(`with \`${mode}\` has a line for each answer it asks for, and nothing that a caller chose`, async () => {
+    test(`with \`${mode}\` has a line for each matching response and no value that a caller sent`, async () => {
       const app = await startService(mode === 'failures' ? {} : { ACCESS_LOG: mode })
       const canaries = await askEverything(app)
       const lines = await app.end()
@@ -99,7 +99,7 @@ describe('the access log', () => {
       const malformed = counts.reduce((sum, { count }) => sum + count, 0)
       const others = lines.filter(({ event }) => event !== 'token.malformed')
       assert.deepEqual(
-        [...told(others), ...(malformed === 0 ? [] : [`info token.malformed ${malformed}`])].sort(),
+        [...stableFields(others), ...(malformed === 0 ? [] : [`info token.malformed ${malformed}`])].sort(),
         [...expected].sort(),
       )
       for (const line of lines.filter(({ event }) => event === 'request')) {
@@ -130,55 +130,55 @@ describe('the access log', () => {
 
   const REQUESTS = 1000
   const ids = Array.from({ length: REQUESTS }, (_, number) => `request-${number}`)
-  const requestOf = (id: string) => `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\n\r\n`
-  const askAll = (port: number) => {
-    return sendRaw(port, ids.map(requestOf).join(''), { answers: REQUESTS, quietMs: 30_000 })
+  const createRequest = (id: string) => `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\n\r\n`
+  const sendAll = (port: number) => {
+    return sendRaw(port, ids.map(createRequest).join(''), { answers: REQUESTS, quietMs: 30_000 })
   }
   const idsIn = (stdout: string) =>
-    linesOf(stdout).flatMap(({ event, request_id }) => (event === 'request' ? [request_id] : []))
+    parseLines(stdout).flatMap(({ event, request_id }) => (event === 'request' ? [request_id] : []))
 
-  test('loses no line to SIGTERM', async () => {
+  test('loses no line at SIGTERM', async () => {
     const { service, port } = await startService({ ACCESS_LOG: 'all' })
-    assert.equal((await askAll(port)).answers.length, REQUESTS)
+    assert.equal((await sendAll(port)).answers.length, REQUESTS)
     service.child.kill('SIGTERM')
     const { code, stdout } = await service.ended
     assert.equal(code, 0)
     assert.deepEqual(idsIn(stdout), ids)
   })
 
-  test('loses no line to a second signal, which ends at once', async () => {
+  test('loses no line at a second signal, which exits immediately', async () => {
     const { service, port } = await startService({ ACCESS_LOG: 'all', DRAIN_DELAY: '1h' })
     service.child.kill('SIGTERM')
     await service.until(/service\.stopping/)
-    const asked = ids.slice(0, 20)
-    // Draining, it closes each connection with its answer.
-    for (const id of asked) await sendRaw(port, requestOf(id))
+    const requested = ids.slice(0, 20)
+    // While it drains, it closes each connection after its response.
+    for (const id of requested) await sendRaw(port, createRequest(id))
     service.child.kill('SIGINT')
     const { code, stdout } = await service.ended
     assert.equal(code, 1)
-    assert.deepEqual(idsIn(stdout), asked)
+    assert.deepEqual(idsIn(stdout), requested)
   })
 
-  test('holds nobody up while nobody reads it, and tells how many lines that cost', async () => {
+  test('does not block requests while its reader stalls, and reports the number of lost lines', async () => {
     const { service, port } = await startService({ ACCESS_LOG: 'all' })
     service.child.stdout?.pause()
-    let asked = 0
+    let requested = 0
     const beganMs = performance.now()
     for (let round = 0; round < 12; round++) {
-      assert.equal((await askAll(port)).answers.length, REQUESTS)
-      asked += REQUESTS
+      assert.equal((await sendAll(port)).answers.length, REQUESTS)
+      requested += REQUESTS
     }
     const tookMs = performance.now() - beganMs
     service.child.stdout?.resume()
     await service.until(/access_log\.lost/)
     service.child.kill('SIGTERM')
     const { stdout } = await service.ended
-    const lost = linesOf(stdout).reduce(
+    const lost = parseLines(stdout).reduce(
       (sum, { event, count }) => sum + (event === 'access_log.lost' ? count : 0),
       0,
     )
     assert.ok(lost > 0)
-    assert.equal(idsIn(stdout).length + lost, asked)
+    assert.equal(idsIn(stdout).length + lost, requested)
     assert.ok(tookMs < 30_000, `${tookMs} ms`)
   })
 })

@@ -18,23 +18,23 @@ interface Line {
   readonly [field: string]: unknown
 }
 
-function linesOf(text: string): readonly Line[] {
+function parseLines(text: string): readonly Line[] {
   const lines = text.split('\n')
   assert.equal(lines.pop(), '')
   return lines.map((line) => JSON.parse(line))
 }
 
-/** The events of which a line was seen. */
+/** The names of the events logged so far. */
 const seen = new Set<string>()
 
-function createAuditLog(text: string): readonly Line[] {
-  const lines = linesOf(text).filter(({ audit }) => audit === true)
+function parseAuditLines(text: string): readonly Line[] {
+  const lines = parseLines(text).filter(({ audit }) => audit === true)
   for (const { event } of lines) seen.add(event)
   return lines
 }
 const inFile = (name: string) => readFileSync(join(suite.folder(), name), 'utf8')
-/** What an event says of its occasion. */
-const told = ({ level, time, audit, ...rest }: Line) => rest
+/** The event and its own fields, without the fields of the log line. */
+const eventFields = ({ level, time, audit, ...rest }: Line) => rest
 
 const command = (args: readonly string[], env: Record<string, string>, input = '') =>
   runLatchkey(args, {
@@ -48,18 +48,18 @@ async function customerId(email = EMAIL): Promise<string> {
   return (await suite.database().sql<{ id: string }>(sql, [email]))[0]?.id ?? ''
 }
 
-/** One of each event that requests have, with the lines that they must be; every call has an id of its own. */
-async function askEverything(url: string) {
+/** Sends requests that cause each event. Returns the expected lines; every request has a unique id. */
+async function causeEveryEvent(url: string) {
   const expected: unknown[] = []
   const of = { address: '127.0.0.1', customer_id: await customerId() }
-  let asked = 0
+  let requests = 0
   const call = (path: string, status: number, options: CallOptions, ...events: object[]) => {
-    const request_id = `request-${++asked}`
+    const request_id = `request-${++requests}`
     expected.push(...events.map((event) => ({ request_id, ...event })))
     const headers = { 'X-Request-Id': request_id }
-    return callAt(url, path, { ...options, headers }).then((answer) => {
-      assert.equal(answer.status, status, path)
-      return answer
+    return callAt(url, path, { ...options, headers }).then((response) => {
+      assert.equal(response.status, status, path)
+      return response
     })
   }
   const login = (email: string, password: string) => ({ body: { email, password } })
@@ -71,9 +71,9 @@ async function askEverything(url: string) {
       )
     return rows[0]?.id
   }
-  const loggedIn = async (...before: object[]) => {
+  const logIn = async (...before: object[]) => {
     const { body } = await call('/api/login', 200, login(EMAIL, PASSWORD), ...before)
-    const request_id = `request-${asked}`
+    const request_id = `request-${requests}`
     const token = { ...of, token_id: await tokenId() }
     expected.push({ request_id, ...token, event: 'token.issued', token_name: 'login' })
     expected.push({ request_id, ...token, event: 'login.succeeded' })
@@ -83,8 +83,8 @@ async function askEverything(url: string) {
   const denied = { event: 'token.denied', address: of.address }
   const service = { event: 'service.denied', address: of.address }
 
-  const first = await loggedIn()
-  const { secret, token } = await loggedIn({ ...of, event: 'token.revoked', reason: 'replaced', count: 1 })
+  const first = await logIn()
+  const { secret, token } = await logIn({ ...of, event: 'token.revoked', reason: 'replaced', count: 1 })
   await call('/api/me', 200, { token: secret })
   await call('/api/me', 401, { token: first.secret }, { ...denied, ...first.token, reason: 'revoked' })
   await call('/api/me', 401, { token: secrets.issue().secret }, { ...denied, reason: 'unknown' })
@@ -117,14 +117,14 @@ describe('the audit log of a service', () => {
         LOG_LEVEL,
         ...(AUDIT_LOG === '' ? {} : { AUDIT_LOG }),
       })
-      const { expected, canaries } = await askEverything(url)
+      const { expected, canaries } = await causeEveryEvent(url)
       service.child.kill('SIGTERM')
       const { stdout } = await service.ended
       const text = AUDIT_LOG === '' ? stdout : inFile(AUDIT_LOG)
-      assert.deepEqual(createAuditLog(text).map(told), expected)
+      assert.deepEqual(parseAuditLines(text).map(eventFields), expected)
       if (AUDIT_LOG !== '') {
-        assert.deepEqual(createAuditLog(stdout), [])
-        assert.equal(linesOf(text).length, expected.length)
+        assert.deepEqual(parseAuditLines(stdout), [])
+        assert.equal(parseLines(text).length, expected.length)
         assert.equal(statSync(join(suite.folder(), AUDIT_LOG)).mode & 0o777, 0o600)
       }
       assert.deepEqual(
@@ -134,14 +134,14 @@ describe('the audit log of a service', () => {
     })
   }
 
-  test('on standard output is hidden by the LOG_LEVEL `silent` alone', async () => {
+  test('on standard output is hidden only by the LOG_LEVEL `silent`', async () => {
     const { service, url } = await suite.start({ LOG_LEVEL: 'silent' })
     await callAt(url, '/api/login', { body: { email: 'nobody@example.com', password: 'wrong' } })
     service.child.kill('SIGTERM')
     assert.equal((await service.ended).stdout, '')
   })
 
-  test('of three workers in one file has every event once, each line whole', async () => {
+  test('of three workers has every event once in one file, in complete lines', async () => {
     const AUDIT_LOG = 'workers.jsonl'
     const { service, url } = await suite.start({ WORKERS: '3', TOKEN_CACHE_TTL: '0s', AUDIT_LOG })
     const ids = Array.from({ length: 300 }, (_, number) => `request-${number}`)
@@ -156,12 +156,12 @@ describe('the audit log of a service', () => {
     }
     service.child.kill('SIGTERM')
     await service.ended
-    const recorded = createAuditLog(inFile(AUDIT_LOG)).map(({ request_id }) => String(request_id))
+    const recorded = parseAuditLines(inFile(AUDIT_LOG)).map(({ request_id }) => String(request_id))
     assert.deepEqual(recorded.sort(), [...ids].sort())
   })
 
   for (const WORKERS of ['1', '2']) {
-    test(`refuses the start of ${WORKERS} in one line where its file cannot be written`, async () => {
+    test(`refuses the start with WORKERS=${WORKERS} in one line when its file cannot be written`, async () => {
       const service = suite.launch({ WORKERS, AUDIT_LOG: 'none/audit.jsonl' })
       const { code, stdout, stderr } = await service.ended
       assert.equal(code, 1)
@@ -173,7 +173,7 @@ describe('the audit log of a service', () => {
     })
   }
 
-  test('tells of service tokens that were read again by their names, at every level', async () => {
+  test('records the names of reloaded service tokens at every level', async () => {
     const env = {
       AUDIT_LOG: 'rotated.jsonl',
       LOG_LEVEL: 'silent',
@@ -185,11 +185,11 @@ describe('the audit log of a service', () => {
     service.child.kill('SIGTERM')
     const { code, stdout } = await service.ended
     assert.deepEqual([code, stdout], [0, ''])
-    const lines = createAuditLog(inFile(env.AUDIT_LOG))
-    assert.deepEqual(lines.map(told), [{ event: 'service.tokens_set', service_tokens: ['monitor'] }])
+    const lines = parseAuditLines(inFile(env.AUDIT_LOG))
+    assert.deepEqual(lines.map(eventFields), [{ event: 'service.tokens_set', service_tokens: ['monitor'] }])
   })
 
-  test('on a full disk is 503 with its cause in the log for what it cannot tell of, and good tokens pass', async () => {
+  test('on a full disk causes 503 for requests with an audit event, logs the cause, and lets valid tokens pass', async () => {
     const { url: other, service: healthy } = await suite.start()
     const { body } = await callAt(other, '/api/login', { body: { email: EMAIL, password: PASSWORD } })
     healthy.child.kill('SIGTERM')
@@ -209,7 +209,7 @@ describe('the audit log of a service', () => {
     service.child.kill('SIGTERM')
     const { code, stdout } = await service.ended
     assert.equal(code, 0)
-    const failures = linesOf(stdout).filter(({ event }) => event === 'request.failed')
+    const failures = parseLines(stdout).filter(({ event }) => event === 'request.failed')
     assert.deepEqual(
       failures.map(({ level, code }) => `${level} ${code}`),
       Array(4).fill('warn ENOSPC'),
@@ -219,11 +219,11 @@ describe('the audit log of a service', () => {
 
 describe('a command', () => {
   const email = 'bea@example.com'
-  const events = (name: string) => createAuditLog(inFile(name)).map(told)
+  const events = (name: string) => parseAuditLines(inFile(name)).map(eventFields)
 
   after(() => suite.database().sql('delete from customers where email = $1', [email]))
 
-  test('adds its events to the file of AUDIT_LOG, beside those of a service that runs', async () => {
+  test('appends its events to the AUDIT_LOG file of a running service', async () => {
     const AUDIT_LOG = 'shared.jsonl'
     const { service, url } = await suite.start({ AUDIT_LOG })
     const run = async (args: readonly string[], input?: string) => {
@@ -266,7 +266,7 @@ describe('a command', () => {
     assert.doesNotMatch(inFile(AUDIT_LOG), /canary|bea@|\$2/)
   })
 
-  test('writes none without it: its standard output is its answer', async () => {
+  test('writes no events without AUDIT_LOG, so that standard output has only its result', async () => {
     const { stdout, code } = await command(
       ['customer', 'add', email, '--password-stdin'],
       { LOG_LEVEL: 'trace' },
@@ -275,7 +275,7 @@ describe('a command', () => {
     assert.deepEqual([code, stdout], [0, `Added ${email}.\n`])
   })
 
-  test('is refused in one line, and does nothing, where the file cannot be written', async () => {
+  test('is refused in one line and does nothing when the file cannot be written', async () => {
     const { stdout, stderr, code } = await command(['customer', 'disable', email], { AUDIT_LOG: '.' })
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^latchkey: AUDIT_LOG: \. cannot be written \(EISDIR\)[^\n]*\n$/)
@@ -283,14 +283,14 @@ describe('a command', () => {
     assert.deepEqual(row, { disabled_at: null })
   })
 
-  test('that cannot write its event says so, and ends with 1', async () => {
+  test('that cannot write its event prints the cause and exits with 1', async () => {
     const { stdout, stderr, code } = await command(['customer', 'enable', email], { AUDIT_LOG: '/dev/full' })
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^latchkey: [^\n]*ENOSPC[^\n]*\n$/)
   })
 })
 
-test('every event of the table was seen in a line of a real service or command', () => {
+test('every event of the table was logged by a real service or command', () => {
   const others = Object.keys(AUDIT_EVENTS).filter((event) => event !== 'login.throttled')
   assert.deepEqual([...seen].sort(), others.sort())
 })

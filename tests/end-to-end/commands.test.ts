@@ -6,7 +6,7 @@ import { madeCustomers } from '../support/made-customers.ts'
 import { PASSWORD, type RunningApp, startApp } from '../support/running-app.ts'
 import { runLatchkey, startLatchkey, temporaryFolder } from '../support/running-process.ts'
 
-/** A pool that was left open would keep a command for a minute. */
+/** A pool left open would keep a command alive for a minute. */
 const LEFT_OPEN_MS = 30_000
 
 let app: RunningApp
@@ -30,12 +30,14 @@ const me = async (token: string) => (await app.call('/api/me', { token })).statu
 const login = async (email: string, password = PASSWORD) =>
   (await app.call('/api/login', { body: { email, password } })).status
 
-describe('of two commands at once that add a customer', () => {
+describe('two parallel commands that add a customer', () => {
   for (const [title, first, second] of [
-    ['case 036: with one e-mail', 'bea@example.com', 'bea@example.com'],
-    ['case 078: with one e-mail in two cases', 'Cleo@example.com', 'CLEO@EXAMPLE.COM'],
+    // Public case 036
+    ['with the same e-mail', 'bea@example.com', 'bea@example.com'],
+    // Public case 078
+    ['with one e-mail in two cases', 'Cleo@example.com', 'CLEO@EXAMPLE.COM'],
   ] as const) {
-    test(`${title} one succeeds, and the other is refused in one line`, async () => {
+    test(`${title} add one, and the other is refused in one line`, async () => {
       const add = (email: string) => latchkey(['customer', 'add', email, '--password-stdin'], PASSWORD)
       const ended = await Promise.all([add(first), add(second)])
       assert.deepEqual(ended.map(({ code }) => code).sort(), [0, 1])
@@ -49,8 +51,9 @@ describe('of two commands at once that add a customer', () => {
   }
 })
 
-describe('a command in a process of its own', () => {
-  test('case 045: that disables a customer ends the tokens that a service has in its cache', async () => {
+describe('a command in a separate process', () => {
+  // Public case 045
+  test('that disables a customer revokes tokens that a service has cached', async () => {
     const { email } = await app.addCustomer()
     const token = await app.login(email)
     for (let i = 0; i < 10; i++) assert.equal(await me(token), 200)
@@ -61,7 +64,8 @@ describe('a command in a process of its own', () => {
     assert.equal(await login(email), 401)
   })
 
-  test('cases 045 and 084: that sets a password ends them too; the new one logs in and the old one does not', async () => {
+  // Public case 045, case 084
+  test('that sets a password revokes cached tokens, and only the new password logs in', async () => {
     for (const [flag, input] of [
       ['--hash-stdin', '$2y$04$abcdefghijklmnopqrstuui.ptP7RN6GmuQ5A5kQERWyZLUDKJdcK\n'],
       ['--password-stdin', ' hunter2 \n'],
@@ -78,10 +82,11 @@ describe('a command in a process of its own', () => {
     }
   })
 
-  test('case 080: deletes a customer with none, one and a thousand tokens, and nobody twice', async () => {
+  // Public case 080
+  test('deletes a customer with 0, 1 or 1,000 tokens, and refuses to delete an unknown one', async () => {
     for (const count of [0, 1, 1000]) {
       const { email, id } = await app.addCustomer()
-      for (let made = 0; made < count; made++) await app.addToken({ id })
+      for (let created = 0; created < count; created++) await app.addToken({ id })
       const first = await latchkey(['customer', 'delete', email])
       assert.deepEqual([first.code, first.stderr], [0, ''])
       assert.deepEqual(await app.database.sql('select from login_tokens where customer_id = $1', [id]), [])
@@ -91,10 +96,11 @@ describe('a command in a process of its own', () => {
     }
   })
 
-  test('case 079: ends by itself once it has said what it did', async (t) => {
+  // Public case 079
+  test('exits once it has printed its result', async (t) => {
     const empty = await createTestDatabase({ migrated: false })
     t.after(() => empty.drop())
-    for (const [args, said, database] of [
+    for (const [args, output, database] of [
       [
         ['customer', 'add', 'dora@example.com', '--password-stdin'],
         /Added dora@example\.com\./,
@@ -107,17 +113,18 @@ describe('a command in a process of its own', () => {
     ] as const) {
       const { env, ...rest } = options(PASSWORD)
       const command = startLatchkey(args, { ...rest, env: { ...env, ...database.env } })
-      await command.until(said)
-      const saidMs = performance.now()
+      await command.until(output)
+      const printedMs = performance.now()
       const { code } = await command.ended
-      const tookMs = performance.now() - saidMs
+      const tookMs = performance.now() - printedMs
       assert.equal(code, 0, args.join(' '))
       assert.ok(tookMs < LEFT_OPEN_MS, `${args.join(' ')} stayed for ${tookMs} ms`)
       t.diagnostic(`${args.join(' ')}: ended ${Math.round(tookMs)} ms after its work`)
     }
   })
 
-  test('case 079: cuts nothing off what it writes to a slow pipe', async (t) => {
+  // Public case 079
+  test('writes its complete output to a slow pipe', async (t) => {
     const many = await createTestDatabase()
     t.after(() => many.drop())
     const inMany = { cwd: folder.path, env: many.env }
@@ -125,7 +132,7 @@ describe('a command in a process of its own', () => {
     await runLatchkey(['customer', 'import', '-', '--format', 'csv'], { ...inMany, input })
     const list = startLatchkey(['customer', 'list'], inMany)
     list.child.stdout?.pause()
-    // Far more than a pipe holds has to wait in the process by then.
+    // By now the process has buffered far more than a pipe holds.
     await sleep(2000)
     list.child.stdout?.resume()
     const { code, stdout } = await list.ended

@@ -7,10 +7,10 @@ import { assertQuiet, type Browser, chromiumHere, openBrowser } from '../support
 import { orderRoutes } from '../support/documented-routes.ts'
 import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
 
-/** What is run inside the page, where there are a document and no types. */
+/** JavaScript that runs inside the page. */
 const checks = readFileSync(join(import.meta.dirname, '../support/in-page.js'), 'utf8')
 const program = chromiumHere()
-const skip = program === null && 'no Chromium on this machine, so no page was looked at'
+const skip = program === null && 'Chromium is not installed'
 
 describe('the docs page in a browser', { skip }, () => {
   let app: RunningApp
@@ -24,7 +24,7 @@ describe('the docs page in a browser', { skip }, () => {
     await app?.close()
   })
 
-  test('logs in, authorises and calls me and own routes, and asks nothing of anybody else', async () => {
+  test('logs in, authorises, calls me and custom routes, and sends no other requests', async () => {
     const { email } = await app.addCustomer()
     const { page, observed } = await browser.open(`${app.url}/docs`)
     await page.waitForSelector('#postMe')
@@ -59,7 +59,7 @@ describe('the docs page in a browser', { skip }, () => {
     await page.close()
   })
 
-  test('takes what a document says as text, and refuses what would be markup or a script', async () => {
+  test('renders the document as text and blocks markup and scripts', async () => {
     const { page, observed } = await browser.open(`${app.url}/docs`)
     await page.waitForSelector('#postMe')
     assert.match(
@@ -69,13 +69,13 @@ describe('the docs page in a browser', { skip }, () => {
     assert.equal(await page.$('#planted'), null)
     const ran = await inPage(page, 'plantMarkup()')
     assert.deepEqual(ran, [false, 'block'])
-    // What is asserted to be empty elsewhere is not empty by itself.
+    // Proves that the violations asserted to be empty elsewhere are recorded.
     assert.notDeepEqual(observed.violations, [])
     await page.close()
   })
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    test(`can be read and used by everybody where ${colorScheme} is wished for`, async () => {
+    test(`is accessible in the ${colorScheme} colour scheme`, async () => {
       const { page, observed } = await browser.open(`${app.url}/docs`, { colorScheme })
       await page.waitForSelector('#postMe')
       const faults = await inPage(page, 'faultsOfAccess()')
@@ -106,7 +106,7 @@ describe('the docs page in a browser', { skip }, () => {
     await page.close()
   })
 
-  test('is kept as a picture', {
+  test('is saved as a picture', {
     skip: process.env.DOCS_PICTURE !== 'on' && 'DOCS_PICTURE=on takes it',
   }, async () => {
     const { email } = await app.addCustomer({ email: 'ana@example.com' })

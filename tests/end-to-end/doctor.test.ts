@@ -31,14 +31,14 @@ after(async () => {
 
 const path = (name: string) => join(folder.path, name)
 
-/** The URL with a password that must never be shown; the server asks for none, or has it in the URL already. */
+/** The URL with a password that must never be printed. The server needs no password, or the URL already has one. */
 function withPassword(): string {
   const url = new URL(database.url)
   url.password ||= 'canary-password'
   return url.href
 }
 
-/** Runs `doctor --json`; what it prints must hold none of the secrets. */
+/** Runs `doctor --json` and asserts that the output holds no secret. */
 async function doctor(env: Record<string, string> = {}) {
   const { code, stdout, stderr } = await runLatchkey(['doctor', '--json'], {
     cwd: folder.path,
@@ -58,14 +58,14 @@ async function doctor(env: Record<string, string> = {}) {
     stderr,
     settings: document.settings as readonly Record<string, unknown>[],
     checks,
-    /** The state and the text of one check. */
+    /** Returns the state and the text of one check. */
     found: (name: string) => checks.find((check) => check.name === name),
     states: Object.fromEntries(checks.map(({ name, state }) => [name, state])),
   }
 }
 
-/** What a database has in it, and how it is made. */
-async function contentOf({ sql }: TestDatabase): Promise<unknown> {
+/** The contents and the schema of a database. */
+async function readContents({ sql }: TestDatabase): Promise<unknown> {
   const relations = await sql(
     "select relname, relnatts from pg_class where relnamespace = 'public'::regnamespace order by 1",
   )
@@ -74,10 +74,10 @@ async function contentOf({ sql }: TestDatabase): Promise<unknown> {
 }
 
 describe('doctor', { skip: postgresAlone }, () => {
-  test('finds all well where it is, and changes nothing', async () => {
+  test('reports a healthy service and changes nothing', async () => {
     writeFileSync(path('tokens'), `monitor=${SECRET}\n`, { mode: 0o600 })
     writeFileSync(path('.env'), 'TOKEN_TTL=7d\n')
-    const before = await contentOf(database)
+    const before = await readContents(database)
     const { settings, states, found } = await doctor({
       SERVICE_TOKENS_FILE: path('tokens'),
       AUDIT_LOG: path('audit.jsonl'),
@@ -116,11 +116,11 @@ describe('doctor', { skip: postgresAlone }, () => {
     const { hash_ms = 0, concurrency = 0, logins_per_second = 0 } = found('hashing')?.facts ?? {}
     assert.ok(Math.abs((concurrency * 1000) / hash_ms - logins_per_second) < logins_per_second / 50)
     assert.equal(found('database.clock')?.facts.threshold_ms, 1000)
-    assert.deepEqual(await contentOf(database), before)
+    assert.deepEqual(await readContents(database), before)
     assert.deepEqual(readdirSync(folder.path).sort(), ['.env', 'tokens'])
   })
 
-  test('tells the same to people: every setting, then a line for each check, and none of its secrets', async () => {
+  test('prints every setting, then a line for each check, and no secrets', async () => {
     const { code, stdout, stderr } = await runLatchkey(['doctor'], {
       cwd: folder.path,
       env: { DATABASE_URL: withPassword(), BCRYPT_COST: '9', SERVICE_TOKENS: `monitor=${SECRET}` },
@@ -133,7 +133,7 @@ describe('doctor', { skip: postgresAlone }, () => {
     assert.doesNotMatch(stdout, /canary/)
   })
 
-  test('and the other commands show nothing of a password that was not percent-encoded', async () => {
+  test('prints, like the other commands, no part of a password that is not percent-encoded', async () => {
     for (const part of ['2024#canary', '12/34canary', '99?canary'])
       for (const command of [
         ['doctor'],
@@ -150,7 +150,7 @@ describe('doctor', { skip: postgresAlone }, () => {
       }
   })
 
-  test('examines what can be examined where settings are wrong', async () => {
+  test('runs the remaining checks when settings are invalid', async () => {
     const wrong = await doctor({ PORT: 'canary', SERVICE_TOKENS: 'monitor=canary', TOKEN_TTL: '' })
     assert.deepEqual(
       wrong.checks.filter(({ state }) => state !== 'ok').map(({ name, state }) => `${state} ${name}`),
@@ -167,12 +167,12 @@ describe('doctor', { skip: postgresAlone }, () => {
     })
     assert.deepEqual([states['settings.DATABASE_URL'], states.hashing], ['failure', 'ok'])
     assert.equal(states['files.AUDIT_LOG'], 'failure')
-    // It has a secret, and everybody can read it.
+    // The file holds a secret and is world-readable.
     assert.equal(states['files..env'], 'warning')
     assert.equal(found('database')?.hint, 'Correct DATABASE_URL first.')
   })
 
-  test('makes no embedded PostgreSQL, and leaves the one of a running service alone', async (t) => {
+  test('does not create an embedded PostgreSQL and does not disturb a running one', async (t) => {
     const own = await temporaryFolder()
     t.after(() => own.remove())
     const env = { DATA_DIR: join(own.path, 'data'), PORT: '0', BCRYPT_COST: '10' }
@@ -200,7 +200,7 @@ describe('doctor', { skip: postgresAlone }, () => {
     assert.equal((await service.ended).code, 0)
   })
 
-  test('knows the versions of Node that the package allows', () => {
+  test('checks for the versions of Node that the package supports', () => {
     const { engines } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
     assert.equal(engines.node, '>=20.19.0')
     const states = ['18.20.0', '20.18.3', '20.19.0', '22.1.0'].map((version) => nodeFinding(version).state)

@@ -10,7 +10,7 @@ import { startLatchkey, temporaryFolder, UNTHROTTLED } from '../support/running-
 import { postgresAlone } from '../support/sqlite.ts'
 import { until } from '../support/until.ts'
 
-/** Listens on a port of 127.0.0.1; null where it is taken. */
+/** Listens on a port of 127.0.0.1. Returns null if the port is taken. */
 function listenOn(port: number): Promise<Server | null> {
   const server = createServer((socket) => socket.destroy())
   return new Promise((resolve) => {
@@ -19,10 +19,10 @@ function listenOn(port: number): Promise<Server | null> {
   })
 }
 
-/** Kills the server of a cluster until its port belongs to this process. */
-async function takePort(cluster: string, port: number): Promise<Server> {
+/** Kills the PostgreSQL server of a data directory until this process holds its port. */
+async function takePort(dataDirectory: string, port: number): Promise<Server> {
   for (;;) {
-    const postmaster = findPostmaster(cluster)
+    const postmaster = findPostmaster(dataDirectory)
     if (postmaster !== undefined) process.kill(postmaster.pid, 'SIGKILL')
     const server = await listenOn(port)
     if (server !== null) return server
@@ -30,12 +30,12 @@ async function takePort(cluster: string, port: number): Promise<Server> {
   }
 }
 
-/** A service whose data folder has so long a path that its server listens on a port. */
+/** Starts a service whose data folder has too long a path for a Unix socket, so that PostgreSQL listens on a port. */
 async function serveOnPort(t: TestContext, env: Record<string, string>) {
   const folder = await temporaryFolder()
   const dataDir = join(folder.path, 'long-name-'.repeat(12))
   mkdirSync(dataDir)
-  const cluster = join(dataDir, 'postgres')
+  const dataDirectory = join(dataDir, 'postgres')
   const service = startLatchkey(['serve'], {
     cwd: folder.path,
     env: { PORT: '0', DATA_DIR: dataDir, BCRYPT_COST: '4', ...UNTHROTTLED, ...env },
@@ -43,36 +43,36 @@ async function serveOnPort(t: TestContext, env: Record<string, string>) {
   t.after(async () => {
     service.child.kill('SIGKILL')
     await service.ended
-    await stopPostmaster(cluster)
+    await stopPostmaster(dataDirectory)
     folder.remove()
   })
   const [, url = ''] = await service.until(/running at (\S+)/)
-  const port = findPostmaster(cluster)?.port
+  const port = findPostmaster(dataDirectory)?.port
   assert.ok(port, 'it listens on a port')
-  return { service, url, cluster, port }
+  return { service, url, dataDirectory, port }
 }
 
 const isReady = async (url: string) => (await callAt(url, '/readyz', { method: 'GET' })).status === 200
 
-describe('a service whose embedded PostgreSQL died, and whose port is taken', { skip: postgresAlone }, () => {
-  test('serves again at the same port once that is free', async (t) => {
-    const { service, url, cluster, port } = await serveOnPort(t, {})
+describe('a service whose embedded PostgreSQL died and lost its port', { skip: postgresAlone }, () => {
+  test('restarts it on the same port once the port is free', async (t) => {
+    const { service, url, dataDirectory, port } = await serveOnPort(t, {})
     await until(() => isReady(url))
-    const taker = await takePort(cluster, port)
+    const taker = await takePort(dataDirectory, port)
     await service.until(/embedded_postgres\.restart_failed/)
     await new Promise((resolve) => taker.close(resolve))
     await service.until(/embedded_postgres\.restarted/)
     await until(() => isReady(url))
-    assert.equal(findPostmaster(cluster)?.port, port)
+    assert.equal(findPostmaster(dataDirectory)?.port, port)
     service.child.kill('SIGTERM')
     assert.equal((await service.ended).code, 0)
   })
 
   for (const workers of ['1', '2'])
-    test(`ends with one clear line where it stays taken, so that a new start takes another, with WORKERS=${workers}`, async (t) => {
-      const { service, url, cluster, port } = await serveOnPort(t, { WORKERS: workers })
+    test(`exits with one line if the port stays taken, with WORKERS=${workers}`, async (t) => {
+      const { service, url, dataDirectory, port } = await serveOnPort(t, { WORKERS: workers })
       await until(() => isReady(url))
-      const taker = await takePort(cluster, port)
+      const taker = await takePort(dataDirectory, port)
       t.after(() => taker.close())
       const { code, stderr } = await service.ended
       assert.equal(code, 1)
@@ -80,6 +80,6 @@ describe('a service whose embedded PostgreSQL died, and whose port is taken', { 
         stderr,
         new RegExp(`^latchkey: The embedded PostgreSQL in .* died, and port ${port} is taken\\.`, 'm'),
       )
-      assert.equal(findPostmaster(cluster), undefined)
+      assert.equal(findPostmaster(dataDirectory), undefined)
     })
 })

@@ -59,8 +59,11 @@ after(async () => {
   await app.close()
 })
 
-/** The one line of the log that a call leaves under its request id. */
-async function logged(path: string, { url, logLines }: Pick<RunningApp, 'url' | 'logLines'> = app) {
+/** Calls `path` and returns the response body and the one log line with its request id. */
+async function callAndFindLogLine(
+  path: string,
+  { url, logLines }: Pick<RunningApp, 'url' | 'logLines'> = app,
+) {
   const id = `find-${path.slice(1)}-${logLines.length}`
   const response = await fetch(`${url}/api${path}`, { headers: { 'X-Request-Id': id } })
   const body = await response.text()
@@ -74,7 +77,7 @@ async function logged(path: string, { url, logLines }: Pick<RunningApp, 'url' | 
 describe('A bug', () => {
   for (const path of ['/bug', '/later'])
     test(`is logged with its message, its causes and the frames of the handler: ${path}`, async () => {
-      const { body, fields } = await logged(path)
+      const { body, fields } = await callAndFindLogLine(path)
       assert.doesNotMatch(body, /stock|tries/)
       assert.deepEqual(
         [fields.level, fields.error, fields.message],
@@ -90,37 +93,43 @@ describe('A bug', () => {
       )
     })
 
-  test('is logged with its text where no error was thrown', async () => {
-    assert.equal((await logged('/text')).fields.message, 'only a text')
+  test('is logged with the thrown text if it is not an Error', async () => {
+    assert.equal((await callAndFindLogLine('/text')).fields.message, 'only a text')
   })
 
   test('is logged without its message and causes with LOG_ERROR_MESSAGES=off', async () => {
-    const { line, fields } = await logged('/bug', quiet)
+    const { line, fields } = await callAndFindLogLine('/bug', quiet)
     assert.match(fields.stack, /^ {4}at askStock/)
     assert.doesNotMatch(line, /said no|tries|ECONNREFUSED|"message"|"causes"/)
-    assert.doesNotMatch((await logged('/text', quiet)).line, /only a text/)
+    assert.doesNotMatch((await callAndFindLogLine('/text', quiet)).line, /only a text/)
   })
 
-  test('is logged with the sentence of an error for operators, whatever the setting', async () => {
+  test('is logged with the sentence of an operator error under every setting', async () => {
     for (const each of [app, quiet])
-      assert.equal((await logged('/refused', each)).fields.message, 'The table of orders is missing.')
+      assert.equal(
+        (await callAndFindLogLine('/refused', each)).fields.message,
+        'The table of orders is missing.',
+      )
   })
 
-  test('of a response is logged with the fields that do not fit, never with values, whatever the setting', async () => {
+  test('in a response is logged with the mismatched fields, without values, under every setting', async () => {
     for (const each of [app, quiet]) {
-      const { body, line, fields } = await logged('/orders', each)
+      const { body, line, fields } = await callAndFindLogLine('/orders', each)
       assert.match(body, /"internal"/)
       assert.equal(
         fields.message,
         "The response does not fit the route's returns: orders.0.total: expected number; " +
           'orders.1.total: expected "total", is missing',
       )
-      assert.match((await logged('/streamed', each)).fields.message, /returns: total: expected number$/)
+      assert.match(
+        (await callAndFindLogLine('/streamed', each)).fields.message,
+        /returns: total: expected number$/,
+      )
       assert.doesNotMatch(line, /canary/)
     }
   })
 
-  test('of a statement is logged as the database puts it, without values', {
+  test('in a statement is logged with the database’s message, without values', {
     skip: postgresAlone,
   }, async () => {
     await app.database.sql('alter table customers rename column password_hash to gone')

@@ -12,7 +12,7 @@ describe('the first minute on the embedded PostgreSQL', { skip: postgresAlone },
   })
   after(() => folder.remove())
 
-  test('a first start prints lines that work as pasted; Ctrl-C ends service and database', async (t) => {
+  test('a first start prints lines that work when pasted, and Ctrl-C stops service and database', async (t) => {
     const beganMs = performance.now()
     const service = startLatchkey([], { cwd: folder.path, env: { PORT: '0' } })
     await service.until(/Ctrl-C/)
@@ -34,7 +34,7 @@ describe('the first minute on the embedded PostgreSQL', { skip: postgresAlone },
 
     const password = /password {3}(\S+)/.exec(welcome)?.[1] ?? ''
     assert.ok(password.length >= 16)
-    assert.equal(service.stdout().includes(password), false, 'the password is shown on stderr alone')
+    assert.equal(service.stdout().includes(password), false, 'the password is printed only to stderr')
     for (const line of service.stdout().trim().split('\n'))
       assert.equal(typeof JSON.parse(line).event, 'string')
 
@@ -46,14 +46,14 @@ describe('the first minute on the embedded PostgreSQL', { skip: postgresAlone },
     assert.equal(existsSync(join(folder.path, 'data/postgres/postmaster.pid')), false)
   })
 
-  test('a command alone starts the database, and stops it again', async () => {
+  test('a command alone starts and stops the database', async () => {
     const { code, stdout } = await runLatchkey(['customer', 'list'], { cwd: folder.path })
     assert.equal(code, 0)
     assert.match(stdout, /demo@example\.com/)
     assert.equal(existsSync(join(folder.path, 'data/postgres/postmaster.pid')), false)
   })
 
-  test('a later start makes no customer; commands talk to the same database while it runs', async (t) => {
+  test('a later start creates no customer, and commands use the database of the running service', async (t) => {
     const beganMs = performance.now()
     const service = startLatchkey([], { cwd: folder.path, env: { PORT: '0' } })
     await service.until(/Ctrl-C/)
@@ -86,7 +86,7 @@ describe('the first minute on the embedded PostgreSQL', { skip: postgresAlone },
 
     const disable = await runLatchkey(['customer', 'disable', 'ana@example.com'], { cwd: folder.path })
     assert.equal(disable.code, 0, disable.stderr)
-    assert.equal((await me()).status, 401, 'obeyed once the command ends')
+    assert.equal((await me()).status, 401, 'applied once the command ends')
     assert.equal((await login('correct horse 9')).status, 401)
 
     const second = await runLatchkey(['serve'], { cwd: folder.path, env: { PORT: '0' } })
@@ -98,7 +98,7 @@ describe('the first minute on the embedded PostgreSQL', { skip: postgresAlone },
   })
 })
 
-test('with NODE_ENV=production the first start makes no customer', { skip: postgresAlone }, async () => {
+test('the first start creates no customer with NODE_ENV=production', { skip: postgresAlone }, async () => {
   const folder = await temporaryFolder()
   try {
     const service = startLatchkey([], { cwd: folder.path, env: { PORT: '0', NODE_ENV: 'production' } })
@@ -113,7 +113,8 @@ test('with NODE_ENV=production the first start makes no customer', { skip: postg
   }
 })
 
-test('case 092: npm start passes signals on and ends with the service', { skip: postgresAlone }, async () => {
+// Public case 092
+test('npm start forwards signals and exits with the service', { skip: postgresAlone }, async () => {
   const folder = await temporaryFolder()
   try {
     const prefix = join(import.meta.dirname, '../..')
@@ -125,7 +126,7 @@ test('case 092: npm start passes signals on and ends with the service', { skip: 
     npm.child.kill('SIGTERM')
     const { stdout, code, signal } = await npm.ended
     assert.match(stdout, /service\.stopped/)
-    // npm may tell of the signal that it was sent, by its code or by the signal itself.
+    // npm reports the signal either by its exit code or by ending with the signal.
     assert.ok(code === 0 || code === 143 || signal === 'SIGTERM', `${code} ${signal}`)
     assert.equal(existsSync(join(folder.path, 'data/postgres/postmaster.pid')), false)
   } finally {
@@ -133,7 +134,7 @@ test('case 092: npm start passes signals on and ends with the service', { skip: 
   }
 })
 
-test('the version is that of the package', { skip: postgresAlone }, async () => {
+test('the version equals that of the package', { skip: postgresAlone }, async () => {
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
   const { code, stdout } = await runLatchkey(['--version'], { cwd: import.meta.dirname })
   assert.deepEqual([code, stdout], [0, `${version}\n`])

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/running-process.ts'
 import { postgresAlone } from '../support/sqlite.ts'
 import { until } from '../support/until.ts'
 
-/** Mounts a disk of four mebibytes for the account of a local server. */
+/** Mounts a 4 MiB disk that belongs to the user of a local server. */
 function mountDisk(path: string): void {
   mkdirSync(path)
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0777', 'tmpfs', path], { stdio: 'pipe' })
@@ -19,7 +19,7 @@ function mountDisk(path: string): void {
 }
 
 describe('a database whose disk is full', { skip: postgresAlone }, () => {
-  test('is not ready and found by doctor, answers 503, and is ready again once there is room', async (t) => {
+  test('makes the service unready with 503, is reported by doctor, and recovers once there is space', async (t) => {
     const folder = await temporaryFolder()
     const disk = join(folder.path, 'disk')
     const filler = join(disk, 'filler')
@@ -38,7 +38,7 @@ describe('a database whose disk is full', { skip: postgresAlone }, () => {
       mountDisk(disk)
       await database.sql(`create tablespace ${name} location '${join(disk, 'tablespace')}'`)
     } catch (error) {
-      return t.skip(`the server can be given no small disk: ${(error as Error).message.split('\n')[0]}`)
+      return t.skip(`the server cannot get a small disk: ${(error as Error).message.split('\n')[0]}`)
     }
     app = await startApp({ database })
     const { addCustomer, call, logLines } = app

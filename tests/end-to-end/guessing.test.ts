@@ -11,8 +11,8 @@ before(async () => {
 })
 after(() => app.close())
 
-describe('Guessing', () => {
-  it('is answered 429 once the limit is reached, with when to come again, and the right password too', async () => {
+describe('Password guessing', () => {
+  it('gets 429 with Retry-After once the limit is reached, even with the right password', async () => {
     const { email } = await app.addCustomer()
     for (let i = 0; i < 3; i++) assert.equal((await attempt(email, '192.0.2.1', 'wrong')).status, 401)
     const refused = await attempt(email, '192.0.2.1')
@@ -31,7 +31,7 @@ describe('Guessing', () => {
     assert.equal((await attempt(email, '192.0.2.2')).status, 200)
   })
 
-  it('of any account is counted by address', async () => {
+  it('is counted by address over all accounts', async () => {
     for (let i = 0; i < 20; i++) {
       assert.equal((await attempt(`nobody-${i}@example.com`, '2001:db8::1', 'wrong')).status, 401)
     }
@@ -39,7 +39,7 @@ describe('Guessing', () => {
     assert.deepEqual([status, headers.get('ratelimit-policy')], [429, '"address";q=20;w=3600'])
   })
 
-  it('of one account from many addresses is let through one at a time', async () => {
+  it('of one account from many addresses is admitted one login at a time', async () => {
     const { email } = await app.addCustomer()
     assert.equal((await attempt(email, '192.0.2.10')).status, 200)
     for (let i = 0; i < 20; i++) {
@@ -50,7 +50,7 @@ describe('Guessing', () => {
     assert.equal(headers.get('ratelimit-policy'), '"guesses";q=1;w=1')
     assert.equal(headers.get('ratelimit'), '"guesses";r=0;t=1')
     assert.equal(headers.get('retry-after'), '1')
-    assert.equal((await attempt(email, '192.0.2.10')).status, 200, 'where the owner was before')
+    assert.equal((await attempt(email, '192.0.2.10')).status, 200, 'from the earlier address of the owner')
   })
 })
 

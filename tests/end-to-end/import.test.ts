@@ -40,23 +40,23 @@ const login = async (email: string, password = PASSWORD) =>
   (await app.call('/api/login', { body: { email, password } })).status
 const storedHash = async (email: string) =>
   (await app.database.sql('select password_hash from customers where email = $1', [email]))[0]?.password_hash
-const stored = async () => (await app.database.sql('select from customers')).length
+const countCustomers = async () => (await app.database.sql('select from customers')).length
 
-function fileOf(name: string, text: string): string {
+function writeTemporaryFile(name: string, text: string): string {
   writeFileSync(join(folder.path, name), text)
   return name
 }
 
-function csvOf(rows: readonly (readonly [email: string, hash: string, name?: string])[]): string {
+function toCsv(rows: readonly (readonly [email: string, hash: string, name?: string])[]): string {
   return `email,password_hash,name\n${rows.map(([email, hash, name = '']) => `${email},${hash},${name}\n`).join('')}`
 }
 
-const ndjsonOf = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+const toNdjson = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('')
 
-describe('customers from elsewhere', () => {
-  test('cannot log in with the empty password, though another system hashed it', async () => {
+describe('imported customers', () => {
+  test('cannot log in with the empty password, even if its hash was imported', async () => {
     const ofEmpty = '$2b$04$WUHhXETkX0fnYkrqZU3ta.Dei9siemF7Y7u5EXht8HvVA41x1CvnW'
-    fileOf('empty.csv', csvOf([['empty@example.com', ofEmpty]]))
+    writeTemporaryFile('empty.csv', toCsv([['empty@example.com', ofEmpty]]))
     assert.equal((await latchkey('customer', 'import', 'empty.csv')).code, 0)
     const { status, body } = await app.call('/api/login', {
       body: { email: 'empty@example.com', password: '' },
@@ -65,7 +65,8 @@ describe('customers from elsewhere', () => {
     assert.equal(await storedHash('empty@example.com'), ofEmpty)
   })
 
-  test('cases 027, 028, 057 and 063: log in with the e-mail and the password that they had', async () => {
+  // Public case 027, case 028, case 057, case 063
+  test('log in with their previous e-mail and password', async () => {
     const rows = [
       ["o'hara@example.com", HASH, PASSWORD],
       ['jean@xn--mnchen-3ya.example', `$2b$${TAIL}`, PASSWORD],
@@ -74,7 +75,7 @@ describe('customers from elsewhere', () => {
       ['blank@example.com', '$2y$04$abcdefghijklmnopqrstuui.ptP7RN6GmuQ5A5kQERWyZLUDKJdcK', ' hunter2 '],
       ['long@example.com', '$2y$04$abcdefghijklmnopqrstuuNt.0ah97gHY3F7JC1Z6EXmQc0bQBhIO', 'p'.repeat(100)],
     ] as const
-    const file = fileOf('good.csv', csvOf(rows))
+    const file = writeTemporaryFile('good.csv', toCsv(rows))
     const { code, stdout, stderr } = await latchkey('customer', 'import', file)
     assert.deepEqual([code, stderr, stdout], [0, '', 'Imported: 6, already there: 0, refused: 0.\n'])
     for (const [email, hash, password] of rows) {
@@ -85,7 +86,8 @@ describe('customers from elsewhere', () => {
     assert.equal(await login('blank@example.com', '     '), 401)
   })
 
-  test('cases 058, 060, 061 and 068: are refused with what is no whole hash, and nothing of it is told', async () => {
+  // Public case 058, case 060, case 061, case 068
+  test('are refused with an incomplete hash, which is never printed', async () => {
     const kind = 'password_hash: Must be bcrypt of the version $2a$, $2b$ or $2y$.'
     const bad = [
       [`$2x$${TAIL}`, kind],
@@ -108,7 +110,7 @@ describe('customers from elsewhere', () => {
     const { code, stdout, stderr } = await latchkey(
       'customer',
       'import',
-      fileOf('bad.ndjson', ndjsonOf(rows)),
+      writeTemporaryFile('bad.ndjson', toNdjson(rows)),
     )
     assert.deepEqual(
       [code, stdout],
@@ -123,11 +125,16 @@ describe('customers from elsewhere', () => {
     }
   })
 
-  test('case 066: keep a hash of less work until they log in', { skip: sharedCaches }, async (t) => {
+  // Public case 066
+  test('keep a hash of lower cost until they log in', { skip: sharedCaches }, async (t) => {
     const dear = await startApp({ database: app.database, env: { BCRYPT_COST: '11' } })
     t.after(() => dear.close())
     const hash = '$2y$10$abcdefghijklmnopqrstuuG9vgRxibBkoVPvz73E3.IaYK../N/AO'
-    await latchkey('customer', 'import', fileOf('cheap.csv', csvOf([['cheap@example.com', hash]])))
+    await latchkey(
+      'customer',
+      'import',
+      writeTemporaryFile('cheap.csv', toCsv([['cheap@example.com', hash]])),
+    )
     assert.equal(await storedHash('cheap@example.com'), hash)
     const body = { email: 'cheap@example.com', password: PASSWORD }
     for (const _ of [1, 2]) {
@@ -136,10 +143,11 @@ describe('customers from elsewhere', () => {
     }
   })
 
-  test('case 078: are one customer by the e-mail in any case, to a file, a command and a race of both', async () => {
-    const file = fileOf(
+  // Public case 078
+  test('are unique by e-mail in any case, in a file, a command and a race of both', async () => {
+    const file = writeTemporaryFile(
       'two.csv',
-      csvOf([
+      toCsv([
         ['ana@example.com', HASH],
         ['Ana@example.com', `$2b$${TAIL}`],
       ]),
@@ -161,7 +169,7 @@ describe('customers from elsewhere', () => {
       latchkey('customer', 'import', file),
       add('ANA@EXAMPLE.COM'),
     ])
-    assert.equal(await stored(), 1)
+    assert.equal(await countCustomers(), 1)
     assert.equal(
       imported.stdout,
       `Imported: ${added.code}, already there: ${1 - (added.code ?? 0)}, refused: 1.\n`,
@@ -169,8 +177,9 @@ describe('customers from elsewhere', () => {
     if (added.code !== 0) assert.match(added.stderr, /exists already\.\n$/)
   })
 
-  test('case 082: of a file of another system go in whole, and a second run changes nothing', async () => {
-    const file = fileOf(
+  // Public case 082
+  test('are all stored from a file of another system, and a second run changes nothing', async () => {
+    const file = writeTemporaryFile(
       'export.csv',
       [
         'email,notes,password_hash,name',
@@ -197,11 +206,12 @@ describe('customers from elsewhere', () => {
     assert.equal(await storedHash('bea@example.com'), `$2b$${TAIL}`)
   })
 
-  test('case 036: go in once when a file is imported twice at the same time', async () => {
-    const made = [...madeCustomers({ good: 3000, bad: 0 })].join('')
-    const [header = '', ...rows] = made.trim().split('\n')
-    fileOf('up.csv', made)
-    fileOf('down.csv', [header, ...rows.reverse()].join('\n'))
+  // Public case 036
+  test('are stored once when two imports of a file run in parallel', async () => {
+    const csv = [...madeCustomers({ good: 3000, bad: 0 })].join('')
+    const [header = '', ...rows] = csv.trim().split('\n')
+    writeTemporaryFile('up.csv', csv)
+    writeTemporaryFile('down.csv', [header, ...rows.reverse()].join('\n'))
     const both = await Promise.all(['up.csv', 'down.csv'].map((file) => latchkey('customer', 'import', file)))
     const counts = both.map(({ code, stdout, stderr }) => {
       assert.deepEqual([code, stderr], [0, ''])
@@ -211,23 +221,23 @@ describe('customers from elsewhere', () => {
     })
     assert.equal((counts[0]?.[0] ?? 0) + (counts[1]?.[0] ?? 0), 3000)
     assert.ok(counts.every(([added = 0, there = 0]) => added + there === 3000))
-    assert.equal(await stored(), 3000)
+    assert.equal(await countCustomers(), 3000)
   })
 
-  test('are thousands: each bad row is reported once, and a second run and a dry one change nothing', async (t) => {
-    const made = { good: 4950, bad: 50 }
-    const file = fileOf('many.csv', [...madeCustomers(made)].join(''))
+  test('may be thousands: each invalid row is reported once, and neither a second nor a dry run changes anything', async (t) => {
+    const size = { good: 4950, bad: 50 }
+    const file = writeTemporaryFile('many.csv', [...madeCustomers(size)].join(''))
     const import_ = (...more: string[]) => latchkey('customer', 'import', file, ...more)
     const dry = await import_('--dry-run')
     assert.deepEqual(
       [dry.code, dry.stdout],
       [1, 'Dry run, nothing changed. New: 4950, already there: 0, refused: 50.\n'],
     )
-    assert.equal(await stored(), 0)
+    assert.equal(await countCustomers(), 0)
     const first = await import_()
     assert.deepEqual([first.code, first.stdout], [1, 'Imported: 4950, already there: 0, refused: 50.\n'])
     assert.equal(first.stderr, dry.stderr)
-    assert.equal(await stored(), 4950)
+    assert.equal(await countCustomers(), 4950)
     const lines = first.stderr.split('\n').filter((line) => line.includes(': line '))
     assert.deepEqual(
       lines.map((line) => line.replace(/^latchkey: line \d+: /, '')),
@@ -236,19 +246,19 @@ describe('customers from elsewhere', () => {
     assert.equal(new Set(lines.map((line) => /line (\d+)/.exec(line)?.[1])).size, 50)
     const second = await import_()
     assert.deepEqual([second.code, second.stdout], [1, 'Imported: 0, already there: 4950, refused: 50.\n'])
-    assert.equal(await stored(), 4950)
+    assert.equal(await countCustomers(), 4950)
     t.diagnostic(`5,000 rows: ${Math.round(first.ms)} ms`)
   })
 
-  test('stay in as whole batches when Ctrl-C ends the import, which a second run completes', async (t) => {
-    const made = [...madeCustomers({ good: 1200, bad: 0 })].join('')
+  test('stay stored in complete batches after Ctrl-C, and a second run completes the import', async (t) => {
+    const csv = [...madeCustomers({ good: 1200, bad: 0 })].join('')
     const running = startLatchkey(['customer', 'import', '-', '--format', 'csv'], {
       ...options(),
       input: null,
     })
     t.after(() => running.child.kill('SIGKILL'))
-    running.child.stdin?.write(made)
-    await until(async () => (await stored()) >= 1000)
+    running.child.stdin?.write(csv)
+    await until(async () => (await countCustomers()) >= 1000)
     running.child.kill('SIGINT')
     assert.deepEqual(
       await running.ended.then(({ code, signal, stdout, stderr }) => ({ code, signal, stdout, stderr })),
@@ -259,17 +269,17 @@ describe('customers from elsewhere', () => {
         stderr: 'latchkey: Interrupted; what was imported stays. Run it again for the rest.\n',
       },
     )
-    assert.equal(await stored(), 1000)
-    const again = await latchkey('customer', 'import', fileOf('made.csv', made))
+    assert.equal(await countCustomers(), 1000)
+    const again = await latchkey('customer', 'import', writeTemporaryFile('made.csv', csv))
     assert.deepEqual([again.code, again.stdout], [0, 'Imported: 200, already there: 1000, refused: 0.\n'])
   })
 
   const terminal = 'script'
   const about = spawnSync(terminal, ['--version'], { encoding: 'utf8' }).stdout ?? ''
-  test('are shown on a terminal while they go in', {
-    skip: about.includes('util-linux') ? false : 'script of util-linux, which makes a terminal, is not here',
+  test('are counted on a terminal during the import', {
+    skip: about.includes('util-linux') ? false : 'script of util-linux is not installed',
   }, async () => {
-    fileOf('shown.csv', [...madeCustomers({ good: 20_000, bad: 2 })].join(''))
+    writeTemporaryFile('shown.csv', [...madeCustomers({ good: 20_000, bad: 2 })].join(''))
     const command = shellCommand('customer', 'import', 'shown.csv')
     const args = ['--quiet', '--return', '--command', command, '/dev/null']
     const { code, stdout } = await startProcess(terminal, args, {
@@ -285,7 +295,7 @@ describe('customers from elsewhere', () => {
       shares,
       [...shares].sort((a, b) => a - b),
     )
-    // A line of its own is never behind a bar that still stands there.
+    // A message never shares a line with the progress bar.
     for (const line of stdout.matchAll(/(.{0,4})(?:latchkey: |Imported: )/g))
       assert.match(line[1] ?? '', /\[K$|^$/)
     assert.match(stdout, /Imported: 20000, already there: 0, refused: 2\.\r\n/)
@@ -293,7 +303,7 @@ describe('customers from elsewhere', () => {
   })
 })
 
-describe('a password that everybody guesses first', () => {
+describe('a common password', () => {
   const add = (email: string, env: Record<string, string> = {}) =>
     runLatchkey(['customer', 'add', email, '--password-stdin'], {
       cwd: folder.path,
@@ -301,13 +311,13 @@ describe('a password that everybody guesses first', () => {
       input: 'PassWord1\n',
     })
 
-  test('is refused in any case of its letters, unless they are accepted', async () => {
+  test('is refused in any letter case, unless COMMON_PASSWORDS=accepted', async () => {
     const { code, stdout, stderr } = await add('ana@example.com')
     assert.deepEqual(
       [code, stdout, stderr],
       [1, '', 'latchkey: password: Too common. Choose another password.\n'],
     )
     assert.equal((await add('ana@example.com', { COMMON_PASSWORDS: 'accepted' })).code, 0)
-    assert.equal(await stored(), 1)
+    assert.equal(await countCustomers(), 1)
   })
 })

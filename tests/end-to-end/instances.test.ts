@@ -9,16 +9,16 @@ import { until } from '../support/until.ts'
 const LEASE_MS = 1000
 
 for (const TOKEN_CACHE_TTL of ['60s', '0s']) {
-  test(`an instance that keeps validations for ${TOKEN_CACHE_TTL} acknowledges when one that hangs accepts nothing any more`, {
+  test(`an instance with TOKEN_CACHE_TTL=${TOKEN_CACHE_TTL} acknowledges a revocation only once a hanging instance refuses the token`, {
     skip: postgresAlone,
   }, async (t) => {
     const one = await startApp({ env: { TOKEN_CACHE_TTL } })
-    const link = await openTcpProxy(one.database.url)
-    const hanging = await startApp({ database: one.database, env: { DATABASE_DIRECT_URL: link.url } })
+    const listener = await openTcpProxy(one.database.url)
+    const hanging = await startApp({ database: one.database, env: { DATABASE_DIRECT_URL: listener.url } })
     t.after(async () => {
-      link.thaw()
+      listener.thaw()
       await hanging.close()
-      await link.close()
+      await listener.close()
       await one.close()
     })
     const { email } = await one.addCustomer()
@@ -31,27 +31,27 @@ for (const TOKEN_CACHE_TTL of ['60s', '0s']) {
       for (let use = 0; use < 3; use += 1) {
         assert.equal((await hanging.call('/api/me', { token })).status, 200)
       }
-      link.freeze()
+      listener.freeze()
       const ending = await one.call(path, { token, ...(body === undefined ? {} : { body }) })
       assert.equal(ending.status, 200)
       assert.equal((await hanging.call('/api/me', { token })).status, 401, path)
-      link.thaw()
+      listener.thaw()
       const endMs = performance.now() + 10_000
       while (!hanging.service.invalidations.isCurrent() && performance.now() < endMs) await sleep(20)
     }
   })
 }
 
-test('every response that says that a token is revoked waits for an instance that hangs, also where nothing is left to revoke', {
+test('every response that reports a revoked token waits for a hanging instance, even if nothing is left to revoke', {
   skip: postgresAlone,
 }, async (t) => {
   const one = await startApp({})
-  const link = await openTcpProxy(one.database.url)
-  const hanging = await startApp({ database: one.database, env: { DATABASE_DIRECT_URL: link.url } })
+  const listener = await openTcpProxy(one.database.url)
+  const hanging = await startApp({ database: one.database, env: { DATABASE_DIRECT_URL: listener.url } })
   t.after(async () => {
-    link.thaw()
+    listener.thaw()
     await hanging.close()
-    await link.close()
+    await listener.close()
     await one.close()
   })
   const { email } = await one.addCustomer()
@@ -59,19 +59,19 @@ test('every response that says that a token is revoked waits for an instance tha
   const login = () => one.call('/api/login', { body: { email, password: 'correct horse 9' } })
   for (const [what, status, ending] of [
     ['a login', 200, login],
-    ['a logout that is refused', 401, (token: string) => one.call('/api/logout', { token })],
+    ['a refused logout', 401, (token: string) => one.call('/api/logout', { token })],
     ['a repeated login', 200, () => login().then(login)],
   ] as const) {
     const token = await one.login(email)
     for (let use = 0; use < 3; use += 1) assert.equal((await hanging.call('/api/me', { token })).status, 200)
-    link.freeze()
-    // Commits at once, and waits for the other instance.
+    listener.freeze()
+    // The change commits immediately, then waits for the other instance.
     const logout = one.call('/api/logout', { token })
     await until(async () => (await one.call('/api/me', { token })).status === 401)
     assert.equal((await ending(token)).status, status, what)
     assert.equal((await hanging.call('/api/me', { token })).status, 401, `accepted after ${what}`)
     assert.equal((await logout).status, 200)
-    link.thaw()
+    listener.thaw()
     await until(hanging.service.invalidations.isCurrent)
   }
 })

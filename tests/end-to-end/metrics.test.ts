@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const DURATION = 'http_server_request_duration_seconds'
 const ID = '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34'
-const KEPT = 2
+const CACHE_ENTRIES = 2
 
 const request = (method: string, route: string, status: string) => ({
   http_request_method: method,
@@ -27,12 +27,12 @@ describe('the metrics of a service', () => {
   before(async () => {
     app = await startApp({
       routes: orderRoutes,
-      env: { TOKEN_CACHE_MAX: String(KEPT), DATABASE_POOL_MAX: '3', LOGIN_LIMIT_ACCOUNT: '1/15m' },
+      env: { TOKEN_CACHE_MAX: String(CACHE_ENTRIES), DATABASE_POOL_MAX: '3', LOGIN_LIMIT_ACCOUNT: '1/15m' },
     })
     email = (await app.addCustomer()).email
-    const others = await Promise.all(Array.from({ length: KEPT }, () => app.addCustomer()))
+    const others = await Promise.all(Array.from({ length: CACHE_ENTRIES }, () => app.addCustomer()))
     await ask()
-    // A machine that stood still has suspended the lease, and what is validated then is read.
+    // A stalled machine suspends the lease, and validations then bypass the cache.
     await until(async () => {
       const { body } = await app.call('/readyz', { method: 'GET', token: SERVICE_SECRET })
       return body.checks.invalidations === 'ok'
@@ -41,7 +41,7 @@ describe('the metrics of a service', () => {
     const token = await app.login(email)
     for (let time = 1; time <= 4; time++) await app.call('/api/me', { token })
     await app.call(`/api/orders/${ID}`, { method: 'GET', token })
-    // Two that are wrong by form and by checksum, one that is unknown.
+    // One token is malformed, one has a wrong checksum, one is unknown.
     for (const wrong of [
       'no-token',
       `${token.slice(0, -1)}_`,
@@ -68,12 +68,12 @@ describe('the metrics of a service', () => {
     return response.text()
   }
 
-  test('are for those with a service token', async () => {
+  test('require a service token', async () => {
     const { status, body } = await app.call('/metrics', { method: 'GET' })
     assert.deepEqual([status, body.reason], [401, 'invalid_service_token'])
   })
 
-  test('are those that are documented, each with a value', { skip: postgresAlone }, () => {
+  test('match the documentation, and each has a value', { skip: postgresAlone }, () => {
     for (const [name, { type, labels }] of Object.entries(METRICS)) {
       assert.equal(metrics.types.get(name), type, name)
       const [first] = metrics.labels(type === 'histogram' ? `${name}_count` : name)
@@ -83,10 +83,10 @@ describe('the metrics of a service', () => {
 
   test('count requests by method, template and status', () => {
     for (const [labels, count] of [
-      [request('POST', '/api/login', '200'), 1 + KEPT],
+      [request('POST', '/api/login', '200'), 1 + CACHE_ENTRIES],
       [request('POST', '/api/login', '401'), 1],
       [request('POST', '/api/login', '429'), 1],
-      [request('POST', '/api/me', '200'), 4 + KEPT],
+      [request('POST', '/api/me', '200'), 4 + CACHE_ENTRIES],
       [request('POST', '/api/me', '401'), 3],
       [request('GET', '/api/orders/:id', '200'), 1],
       [request('PUT', 'unmatched', '404'), 1],
@@ -97,7 +97,7 @@ describe('the metrics of a service', () => {
       assert.equal(metrics.value(`${DURATION}_count`, labels), count, JSON.stringify(labels))
   })
 
-  test('have every bucket of a duration in one that is longer', () => {
+  test('have cumulative duration buckets', () => {
     const all = metrics.labels(`${DURATION}_count`)
     assert.ok(all.length > 0)
     for (const labels of all) {
@@ -116,37 +116,47 @@ describe('the metrics of a service', () => {
 
   test('count logins by result', () => {
     const count = (result: string) => metrics.value('latchkey_logins_total', { result })
-    assert.deepEqual(['succeeded', 'failed', 'throttled', 'unavailable'].map(count), [1 + KEPT, 1, 1, 0])
+    assert.deepEqual(['succeeded', 'failed', 'throttled', 'unavailable'].map(count), [
+      1 + CACHE_ENTRIES,
+      1,
+      1,
+      0,
+    ])
   })
 
-  test('count validations by what answers them, and the entries of a full cache', () => {
+  test('count validations by source and the entries of a full cache', () => {
     const count = (source: string) => metrics.value('latchkey_token_validations_total', { source })
-    // The first of each token, and the one that nobody has, are read; the others are there.
-    assert.deepEqual(['cache', 'database', 'checksum', 'refused'].map(count), [4, 1 + 1 + KEPT, 2, 0])
-    assert.equal(metrics.value('latchkey_token_cache_entries'), KEPT)
+    // The first validation of each token and the unknown token are read; the others are cached.
+    assert.deepEqual(['cache', 'database', 'checksum', 'refused'].map(count), [
+      4,
+      1 + 1 + CACHE_ENTRIES,
+      2,
+      0,
+    ])
+    assert.equal(metrics.value('latchkey_token_cache_entries'), CACHE_ENTRIES)
     assert.equal(metrics.value('latchkey_token_cache_evictions_total'), 1)
     assert.equal(metrics.value('latchkey_token_cache_discarded_fills_total'), 0)
   })
 
-  test('tell of the lease', { skip: postgresAlone }, () =>
-    // A machine that stands still for a while suspends it until the next round trip.
+  test('report the lease', { skip: postgresAlone }, () =>
+    // A stalled machine suspends the lease until the next round trip.
     until(async () => readMetrics(await ask()).value('latchkey_lease_held') === 1),
   )
 
-  test('tell of link, pool, hashing and loop', { skip: postgresAlone }, () => {
+  test('report listener connection, pool, hashing and event loop', { skip: postgresAlone }, () => {
     assert.ok((metrics.value('latchkey_invalidation_lag_seconds_count') ?? 0) > 0)
     assert.equal(metrics.value('db_client_connection_max'), 3)
     assert.equal(metrics.value('db_client_connection_pending_requests'), 0)
     const connections = (state: string) =>
       metrics.value('db_client_connections', { db_client_connection_state: state })
-    // One may be noting when a token was last used.
+    // One connection may be writing a last use.
     const [used = Number.NaN, idle = Number.NaN] = ['used', 'idle'].map(
       (state) => connections(state) ?? undefined,
     )
     assert.ok(used >= 0 && idle >= 0 && used + idle >= 1 && used + idle <= 3, `${used} used, ${idle} idle`)
     assert.equal(metrics.value('latchkey_hashing_running'), 0)
     assert.equal(metrics.value('latchkey_hashing_waiting'), 0)
-    // The request that asks.
+    // The request for the metrics itself.
     assert.equal(metrics.value('http_server_active_requests'), 1)
     const [p50 = Number.NaN, max = Number.NaN] = ['p50', 'max'].map(
       (at) => metrics.value(`nodejs_eventloop_delay_${at}_seconds`) ?? undefined,
@@ -154,15 +164,15 @@ describe('the metrics of a service', () => {
     assert.ok(p50 >= 0 && max >= p50 && max < 60)
   })
 
-  test('count active tokens once a minute', () => {
-    assert.equal(metrics.value('latchkey_active_tokens'), 0, 'as it was when it was first asked for')
+  test('count active tokens every minute', () => {
+    assert.equal(metrics.value('latchkey_active_tokens'), 0, 'the count of the first request')
   })
 
-  test('have no label that holds an id, an e-mail or a path that was sent', () => {
+  test('have no label with an id, an e-mail or a requested path', () => {
     assert.doesNotMatch(text, /[0-9a-f]{8}-|@|nowhere/)
   })
 
-  test('are clean for promtool', { skip: !hasPromtool() && 'promtool is not on this machine' }, () => {
+  test('pass promtool', { skip: !hasPromtool() && 'promtool is not installed' }, () => {
     assert.equal(promtoolFaults(text), '')
   })
 })

@@ -31,15 +31,15 @@ const get = async (path: string, token: string) => {
 }
 const me = async (token: string) => (await app.call('/api/me', { token })).status
 
-/** Makes a token by the command. */
-async function created(email: string, ...args: string[]): Promise<string> {
+/** Creates a token with the command and returns its secret. */
+async function createToken(email: string, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await latchkey('token', 'create', email, ...args)
   assert.equal(code, 0, stderr)
   assert.match(stdout, /^lk_[0-9A-Za-z]{46}\n$/)
   return stdout.trimEnd()
 }
 
-async function lastUseOf(name: string): Promise<Date | null> {
+async function findLastUse(name: string): Promise<Date | null> {
   const [row] = await app.database.sql<{ last_used_at: Date | null }>(
     'select last_used_at from login_tokens where name = $1',
     [name],
@@ -47,11 +47,12 @@ async function lastUseOf(name: string): Promise<Date | null> {
   return row?.last_used_at ?? null
 }
 
-describe('a token that a command made', () => {
-  test('cases 040 and 041: may do what it was given, outlives logins and logouts, and cannot log out', async () => {
+describe('a token created by a command', () => {
+  // Public case 040, case 041
+  test('has only its abilities, survives logins and logouts, and cannot log out', async () => {
     const { email } = await app.addCustomer()
-    const bot = await created(email, '--name', 'reader', '--ability', 'orders:read', '--expires', '90d')
-    const mute = await created(email, '--name', 'mute')
+    const bot = await createToken(email, '--name', 'reader', '--ability', 'orders:read', '--expires', '90d')
+    const mute = await createToken(email, '--name', 'mute')
     assert.equal(await get('/api/orders/read', bot), 200)
     assert.equal(await get('/api/orders/write', bot), '403 insufficient_scope')
     assert.equal(await get('/api/orders/read', mute), '403 insufficient_scope')
@@ -66,29 +67,30 @@ describe('a token that a command made', () => {
     for (const token of [bot, mute, last]) assert.equal(await me(token), 200)
   })
 
-  test('case 045: is refused by a service that has it in its cache once it is revoked', async () => {
+  // Public case 045
+  test('is refused after its revocation by a service that has it cached', async () => {
     const { email } = await app.addCustomer()
-    const [bot, other] = [await created(email, '--name', 'a'), await created(email, '--name', 'b')]
+    const [bot, other] = [await createToken(email, '--name', 'a'), await createToken(email, '--name', 'b')]
     const login = await app.login(email)
     for (const token of [bot, other, login]) for (let i = 0; i < 5; i++) assert.equal(await me(token), 200)
     const { stdout } = await latchkey('token', 'revoke', email, '--name', 'a')
     assert.equal(stdout, `Revoked 1 token of ${email}, on every instance.\n`)
-    // A command waits until every instance obeys.
+    // The command waits until every instance has applied the revocation.
     assert.deepEqual([await me(bot), await me(other), await me(login)], [401, 200, 200])
     assert.equal((await latchkey('token', 'revoke', '--issued-before', '0s')).code, 0)
     assert.deepEqual([await me(other), await me(login)], [401, 401])
     assert.equal(await me(await app.login(email)), 200)
   })
 
-  test('is told of by its id, name and state, with its last use, and never by its secret', async () => {
+  test('is listed with its id, name, state and last use, and without its secret', async () => {
     const { email } = await app.addCustomer()
-    const secret = await created(email, '--name', 'shown', '--ability', 'orders:read')
+    const secret = await createToken(email, '--name', 'shown', '--ability', 'orders:read')
     assert.match(
       (await latchkey('token', 'list', email)).stdout,
       / shown +active +\S+ +never +never +orders:read\n/,
     )
     assert.equal(await me(secret), 200)
-    await until(async () => (await lastUseOf('shown')) !== null)
+    await until(async () => (await findLastUse('shown')) !== null)
     for (const args of [[], [email]]) {
       const { stdout } = await latchkey('token', 'list', ...args)
       assert.match(stdout, / shown +active +\S+Z +\S+Z +never +orders:read\n/)
@@ -97,20 +99,24 @@ describe('a token that a command made', () => {
     assert.ok(app.logLines.every((line) => !line.includes(secret)))
   })
 
-  test('case 037: is answered in normal time while somebody holds its row, and its use is written later', {
+  // Public case 037
+  test('is validated without delay while its row is locked, and its use is written later', {
     skip: postgresAlone,
   }, async () => {
     const { email } = await app.addCustomer()
-    const [secret, free] = [await created(email, '--name', 'held'), await created(email, '--name', 'free')]
+    const [secret, free] = [
+      await createToken(email, '--name', 'held'),
+      await createToken(email, '--name', 'free'),
+    ]
     const holder = new Client({ connectionString: app.database.url })
     await holder.connect()
     await holder.query("begin; select from login_tokens where name = 'held' for update")
     for (const token of [secret, free]) assert.equal(await me(token), 200)
-    await until(async () => (await lastUseOf('free')) !== null)
+    await until(async () => (await findLastUse('free')) !== null)
     assert.equal(await me(secret), 200)
-    assert.equal(await lastUseOf('held'), null)
+    assert.equal(await findLastUse('held'), null)
     await holder.query('rollback')
     await holder.end()
-    await until(async () => (await lastUseOf('held')) !== null)
+    await until(async () => (await findLastUse('held')) !== null)
   })
 })

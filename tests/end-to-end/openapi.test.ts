@@ -16,8 +16,8 @@ import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../support/
 const ID = '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34'
 const OTHER_ID = '00000000-0000-4000-8000-000000000000'
 
-/** What these calls do not bring about: a slow network, a bug, a rate limit, and a database that is out of reach. */
-const NOT_CALLED_FOR = ['408', '429', '500', '503']
+/** Statuses that these calls do not cause: a slow network, a rate limit, a bug and an unreachable database. */
+const UNTRIGGERED_STATUSES = ['408', '429', '500', '503']
 
 interface Call {
   readonly token?: string | null
@@ -27,50 +27,52 @@ interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-interface Answer {
+interface ApiResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
 }
 
-describe('the document, replayed against the service that serves it', () => {
+describe('the OpenAPI document of a service', () => {
   let app: RunningApp
   let document: OpenApi
-  let faultOf: ReturnType<typeof judge>
+  let findFault: ReturnType<typeof judge>
   let customer: { readonly id: string; readonly email: string }
 
   before(async () => {
     app = await startApp({ routes: orderRoutes })
     customer = await app.addCustomer({ email: 'ana@example.com' })
     document = (await app.call('/openapi.json', { method: 'GET' })).body
-    faultOf = judge(document)
+    findFault = judge(document)
   })
   after(() => app.close())
 
-  test('is one of OpenAPI 3.1, with every route that the service has beside the documentation', async () => {
+  test('is valid OpenAPI 3.1 and has every route except the documentation', async () => {
     assert.deepEqual(await faultsOf(document), [])
     assert.equal(operationsOf(document).length, 11)
   })
 
-  test('every operation answers as it says, called well and badly', async (t) => {
+  test('matches the response of every operation to valid and invalid calls', async (t) => {
     let calls = 0
     for (const { method, path, operation } of operationsOf(document)) {
       const seen = new Set<string>()
       const good = await goodCall(operation)
-      // A logout that is called well ends the token of the other calls.
+      // A valid logout revokes the token of the other calls, so it comes last.
       for (const call of [...(await badCalls(operation, good)), good]) {
-        const answer = await send(method, path, call)
-        check(operation, answer, JSON.stringify(call).slice(0, 200))
-        seen.add(String(answer.status))
+        const result = await send(method, path, call)
+        check(operation, result, JSON.stringify(call).slice(0, 200))
+        seen.add(String(result.status))
         calls++
       }
-      const documented = Object.keys(operation.responses).filter((status) => !NOT_CALLED_FOR.includes(status))
+      const documented = Object.keys(operation.responses).filter(
+        (status) => !UNTRIGGERED_STATUSES.includes(status),
+      )
       assert.deepEqual([...seen].sort(), documented.sort(), operation.operationId)
     }
     t.diagnostic(`${calls} calls of ${operationsOf(document).length} operations`)
   })
 
-  test('an answer that the document does not have would be seen', () => {
+  test('does not match undocumented responses', () => {
     const operation = document.paths['/api/me']?.post as DocumentedOperation
     const headers = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'a' }
     const wrong = [
@@ -78,16 +80,16 @@ describe('the document, replayed against the service that serves it', () => {
       { status: 200, headers, text: '{"success":true}' },
       { status: 401, headers: { ...headers, 'www-authenticate': 'x' }, text: '{"success":false}' },
     ]
-    for (const answer of wrong) assert.throws(() => check(operation, answer, ''), assert.AssertionError)
+    for (const result of wrong) assert.throws(() => check(operation, result, ''), assert.AssertionError)
   })
 
-  /** Compares status, type, headers and body with what is documented. */
-  function check(operation: DocumentedOperation, { status, headers, text }: Answer, call: string): void {
+  /** Asserts that status, type, headers and body match the document. */
+  function check(operation: DocumentedOperation, { status, headers, text }: ApiResponse, call: string): void {
     const of = `${operation.operationId}, ${status}, ${call}`
     const response = responseOf(document, operation, status)
     assert.ok(response, `${of}: the status is not documented; ${text}`)
     for (const name of Object.keys(response.headers ?? {})) {
-      // Of the two that a 415 may have, each goes with a cause of its own.
+      // A 415 has one of two Accept headers, depending on its cause.
       if (name.startsWith('Accept')) continue
       assert.notEqual(headers[name.toLowerCase()], undefined, `${of}: ${name}`)
     }
@@ -96,12 +98,12 @@ describe('the document, replayed against the service that serves it', () => {
     else {
       assert.equal(headers['content-type'], 'application/json; charset=utf-8', of)
       const body = JSON.parse(text)
-      assert.equal(faultOf(media.schema, body), null, `${of}: ${text}`)
+      assert.equal(findFault(media.schema, body), null, `${of}: ${text}`)
       if (operation.operationId !== 'getPublic') assert.deepEqual(undeclared(media.schema, body), [], of)
     }
   }
 
-  /** The fields of an answer, and of the objects in it, that its schema does not name. */
+  /** Returns the fields in a response, at any depth, that its schema does not declare. */
   function undeclared(schema: DocumentedSchema, value: unknown): readonly string[] {
     if (Array.isArray(value))
       return value.flatMap((item) => undeclared((schema.items ?? {}) as DocumentedSchema, item))
@@ -163,7 +165,7 @@ describe('the document, replayed against the service that serves it', () => {
     method: string,
     template: string,
     { token, id, query, body, headers }: Call,
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     const path = template.replace(/\{\w+\}/, id ?? '') + (query ?? '')
     return new Promise((resolve, reject) => {
       const sent = request(

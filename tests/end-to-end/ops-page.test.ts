@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 
 const checks = readFileSync(join(import.meta.dirname, '../support/in-page.js'), 'utf8')
 const program = chromiumHere()
-const skip = program === null && 'no Chromium on this machine, so no page was looked at'
+const skip = program === null && 'Chromium is not installed'
 const inPage = (page: Page, call: string) => page.evaluate(`${checks}\n${call}`)
 
 describe('the operator’s page in a browser', { skip }, () => {
@@ -24,7 +24,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     await app?.close()
   })
 
-  async function opened(options: Parameters<Browser['open']>[1] = {}) {
+  async function openPage(options: Parameters<Browser['open']>[1] = {}) {
     const open = await browser.open(`${app.url}/ops`, options)
     await open.page.fill('#token', SERVICE_SECRET)
     await open.page.click('#opening button')
@@ -34,28 +34,29 @@ describe('the operator’s page in a browser', { skip }, () => {
 
   async function bot(customerId: string, name: string): Promise<string> {
     const { useCases } = app.service
-    const made = await useCases.tokens.create(
+    const created = await useCases.tokens.create(
       { customerId, name, abilities: ['orders:read'], expiresAtMs: null },
       useCases.deadline(),
     )
-    assert.ok(made)
-    return made.secret
+    assert.ok(created)
+    return created.secret
   }
 
-  const statusOf = async (token: string) => (await app.call('/api/me', { token })).status
+  const getStatus = async (token: string) => (await app.call('/api/me', { token })).status
 
-  /** Waits until so many samples more are drawn. */
+  /** Waits until `count` more samples are drawn. */
   async function samplesShown(page: Page, count: number): Promise<void> {
-    const shown = async () => Number(await page.getAttribute('#slider', 'max'))
-    for (const before = await shown(); (await shown()) < before + count; ) await page.waitForTimeout(20)
+    const countShown = async () => Number(await page.getAttribute('#slider', 'max'))
+    for (const before = await countShown(); (await countShown()) < before + count; )
+      await page.waitForTimeout(20)
   }
 
-  test('opens with a service token, sees a login counted and revokes a token, by the keyboard alone', async () => {
+  test('opens with a service token, counts a login and revokes a token, by keyboard only', async () => {
     const { id, email } = await app.addCustomer()
     const secrets = [await bot(id, 'importer'), await bot(id, 'mobile')]
     const { page, observed } = await browser.open(`${app.url}/ops`)
     const { keyboard } = page
-    /** Goes on from where the focus is to what has this name. */
+    /** Presses Tab until the element with this accessible name has the focus. */
     async function tabTo(name: string): Promise<void> {
       for (let presses = 0; presses < 40; presses++) {
         await keyboard.press('Tab')
@@ -75,19 +76,19 @@ describe('the operator’s page in a browser', { skip }, () => {
     assert.equal(await page.inputValue('#token'), '')
 
     const secret = await app.login(email)
-    // A sample is shown until the next: somebody logs in until that is seen.
+    // Each sample replaces the last, so logins continue until the page shows one.
     const other = await app.addCustomer()
     const logins = () => page.textContent('#chart-logins ~ .headline strong')
     for (const deadline = Date.now() + 30_000; /^(0 |–)/.test((await logins()) ?? ''); ) {
       assert.ok(Date.now() < deadline, 'no login is counted')
       await app.login(other.email)
     }
-    assert.equal(await statusOf(secret), 200)
+    assert.equal(await getStatus(secret), 200)
 
     await tabTo('Moment')
     await keyboard.press('Home')
     assert.match((await page.textContent('#moment')) ?? '', /\d\d:\d\d:\d\d/)
-    // What is drawn anew meanwhile does not hold the moment against the keyboard.
+    // Redrawing must not reset the moment chosen by keyboard.
     await samplesShown(page, 3)
     await keyboard.press('End')
     assert.equal(await page.textContent('#moment'), 'now')
@@ -103,13 +104,13 @@ describe('the operator’s page in a browser', { skip }, () => {
     assert.equal(await inPage(page, 'nameOfFocused()'), 'Keep')
     await keyboard.press('Escape')
     assert.equal(await inPage(page, 'nameOfFocused()'), `Revoke importer, ${importer}`)
-    assert.deepEqual(await Promise.all(secrets.map(statusOf)), [200, 200])
+    assert.deepEqual(await Promise.all(secrets.map(getStatus)), [200, 200])
     await keyboard.press('Enter')
     await tabTo('Revoke')
     await keyboard.press('Enter')
     await page.waitForSelector('#told:text-is("1 token is revoked, on every instance.")')
     assert.equal(await inPage(page, 'document.activeElement.id'), 'told')
-    assert.deepEqual(await Promise.all([secret, ...secrets].map(statusOf)), [200, 401, 200])
+    assert.deepEqual(await Promise.all([secret, ...secrets].map(getStatus)), [200, 401, 200])
     assert.equal(await page.textContent('tr:has-text("importer") .chip'), 'revoked')
 
     await tabTo('Revoke all')
@@ -117,18 +118,18 @@ describe('the operator’s page in a browser', { skip }, () => {
     await tabTo('Revoke')
     await keyboard.press('Enter')
     await page.waitForSelector('#told:text-is("2 tokens are revoked, on every instance.")')
-    assert.deepEqual(await Promise.all([secret, ...secrets].map(statusOf)), [401, 401, 401])
+    assert.deepEqual(await Promise.all([secret, ...secrets].map(getStatus)), [401, 401, 401])
     assert.ok(await page.isDisabled('button:text-is("Revoke all")'))
 
     assertQuiet(observed, [401])
     await page.close()
   })
 
-  test('tells the moment under the pointer, as long as it is there', async () => {
-    const { page, observed } = await opened()
+  test('shows the moment under the pointer while the pointer stays', async () => {
+    const { page, observed } = await openPage()
     await samplesShown(page, 3)
     const moment = () => page.textContent('#moment')
-    // At the left edge there is no sample yet: the nearest one is told.
+    // There is no sample at the left edge yet: the page shows the nearest one.
     await page
       .locator('.u-over')
       .first()
@@ -136,7 +137,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     assert.match((await moment()) ?? '', /\d\d:\d\d:\d\d/)
     await samplesShown(page, 2)
     assert.match((await moment()) ?? '', /\d\d:\d\d:\d\d/)
-    // The slider, too, where it is moved after the pointer.
+    // The slider overrides the pointer if it moves later.
     await page.focus('#slider')
     await page.keyboard.press('Home')
     await page.keyboard.press('End')
@@ -151,9 +152,9 @@ describe('the operator’s page in a browser', { skip }, () => {
     await page.close()
   })
 
-  test('keeps no token: closed or loaded anew it shows nothing', async () => {
+  test('stores no token and shows nothing after it is closed or reloaded', async () => {
     const { email } = await app.addCustomer()
-    const { page, observed } = await opened()
+    const { page, observed } = await openPage()
     assert.deepEqual(await inPage(page, 'kept()'), [0, 0, ''])
     await page.fill('#email', email)
     await page.click('#search button')
@@ -169,10 +170,10 @@ describe('the operator’s page in a browser', { skip }, () => {
     await page.close()
   })
 
-  test('takes names as text, and goes on when the service does not answer for a while', async () => {
+  test('renders names as text and recovers when the service does not respond for a while', async () => {
     const { id, email } = await app.addCustomer()
     await bot(id, '<img src=x onerror="globalThis.ran = true">')
-    const { page, observed } = await opened()
+    const { page, observed } = await openPage()
     await page.fill('#email', email)
     await page.click('#search button')
     await page.waitForSelector('table')
@@ -186,12 +187,12 @@ describe('the operator’s page in a browser', { skip }, () => {
     await page.close()
   })
 
-  test('lets no late answer take over what was asked for since', async () => {
+  test('ignores a late response to an earlier request', async () => {
     const [ana, bea] = [await app.addCustomer(), await app.addCustomer()]
     await bot(ana.id, 'importer')
-    const { page, observed } = await opened()
-    const held: (() => Promise<void>)[] = []
-    await page.route('**/ops/revoke', (route) => void held.push(() => route.continue()))
+    const { page, observed } = await openPage()
+    const delayed: (() => Promise<void>)[] = []
+    await page.route('**/ops/revoke', (route) => void delayed.push(() => route.continue()))
     const search = async (email: string) => {
       await page.fill('#email', email)
       await page.click('#search button')
@@ -203,7 +204,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     await search(bea.email)
     await page.focus('#email')
     const responded = page.waitForResponse('**/ops/revoke')
-    await held[0]?.()
+    await delayed[0]?.()
     await responded
     await samplesShown(page, 2)
     assert.equal(await page.locator(`#found :text("${ana.email}")`).count(), 0)
@@ -212,10 +213,10 @@ describe('the operator’s page in a browser', { skip }, () => {
     await page.close()
   })
 
-  test('shows nobody below what went wrong, and says when it is not known what was done', async () => {
+  test('hides the customer after a failure and reports an unknown outcome', async () => {
     const { id, email } = await app.addCustomer()
     await bot(id, 'importer')
-    const { page, observed } = await opened()
+    const { page, observed } = await openPage()
     const show = async () => {
       await page.fill('#email', email)
       await page.click('#search button')
@@ -239,20 +240,20 @@ describe('the operator’s page in a browser', { skip }, () => {
     await page.close()
   })
 
-  test('closes what it asks with itself, and is not closed by an earlier try to open it', async () => {
+  test('closes its open dialog with itself and ignores an earlier attempt to open it', async () => {
     const { id, email } = await app.addCustomer()
     await bot(id, 'importer')
     const { page, observed } = await browser.open(`${app.url}/ops`)
-    const held: (() => Promise<void>)[] = []
+    const delayed: (() => Promise<void>)[] = []
     await page.route('**/ops/live', (route) =>
-      held.length > 0 ? route.continue() : void held.push(() => route.abort()),
+      delayed.length > 0 ? route.continue() : void delayed.push(() => route.abort()),
     )
     await page.fill('#token', SERVICE_SECRET)
     await page.click('#opening button')
-    await until(() => held.length > 0)
+    await until(() => delayed.length > 0)
     await page.click('#opening button')
     await page.waitForSelector('#opened:not([hidden])')
-    await held[0]?.()
+    await delayed[0]?.()
     await samplesShown(page, 2)
     assert.ok(await page.isVisible('#opened'))
 
@@ -272,10 +273,10 @@ describe('the operator’s page in a browser', { skip }, () => {
   })
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    test(`can be read and used by everybody where ${colorScheme} is wished for`, async () => {
+    test(`is accessible in the ${colorScheme} colour scheme`, async () => {
       const { email } = await app.addCustomer()
       await app.login(email)
-      const { page, observed } = await opened({ colorScheme })
+      const { page, observed } = await openPage({ colorScheme })
       await page.fill('#email', email)
       await page.click('#search button')
       await page.waitForSelector('table')
@@ -295,7 +296,7 @@ describe('the operator’s page in a browser', { skip }, () => {
         const contrast = Number(await inPage(page, `contrastOf('${selector}')`))
         assert.ok(contrast >= 4.5, `${selector}: ${contrast}`)
       }
-      // WCAG 2.2, 1.4.11: lines and swatches need less than texts.
+      // WCAG 2.2, 1.4.11: lines and swatches need less contrast than text.
       for (const color of ['blue', 'green', 'amber', 'red', 'grey']) {
         const contrast = Number(await inPage(page, `contrastOf('.swatch.${color}')`))
         assert.ok(contrast >= 3, `${color}: ${contrast}`)
@@ -305,10 +306,10 @@ describe('the operator’s page in a browser', { skip }, () => {
     })
   }
 
-  test('fits a phone', async () => {
+  test('fits the screen of a phone', async () => {
     const { email } = await app.addCustomer()
     await app.login(email)
-    const { page, observed } = await opened({ width: 360, height: 740 })
+    const { page, observed } = await openPage({ width: 360, height: 740 })
     await page.fill('#email', email)
     await page.click('#search button')
     await page.waitForSelector('table')

@@ -15,19 +15,19 @@ describe('/readyz', () => {
   after(() => app.close())
 
   const ask = (token: string | null = SERVICE_SECRET) => app.call('/readyz', { method: 'GET', token })
-  type Answer = Awaited<ReturnType<typeof ask>>
-  async function until(holds: (answer: Answer) => boolean) {
+  type ReadinessResponse = Awaited<ReturnType<typeof ask>>
+  async function until(matches: (response: ReadinessResponse) => boolean) {
     const endMs = performance.now() + FOR_EVER_MS
     for (;;) {
-      const answer = await ask()
-      if (holds(answer)) return answer
-      assert.ok(performance.now() < endMs, 'it never comes')
+      const response = await ask()
+      if (matches(response)) return response
+      assert.ok(performance.now() < endMs, 'the condition was never met')
       await sleep(50)
     }
   }
 
-  test('tells what was looked at to those with a service token', async () => {
-    // A machine that stands still for a while suspends the lease, and is told so, until the next round trip.
+  test('returns the checks to a caller with a service token', async () => {
+    // A stalled machine suspends the lease, and the response says so, until the next round trip.
     const { status, body } = await until(({ body }) => body.checks.invalidations === 'ok')
     assert.equal(status, 200)
     assert.deepEqual(body, {
@@ -46,7 +46,7 @@ describe('/readyz', () => {
     })
   })
 
-  test('tells others the bare state, and the audit log of a wrong token', async () => {
+  test('returns only the state to other callers and audits a wrong token', async () => {
     const denials = () => app.auditLines.filter((line) => line.includes('service.denied')).length
     assert.deepEqual((await ask(null)).body, { success: true })
     assert.equal(denials(), 0)
@@ -55,13 +55,13 @@ describe('/readyz', () => {
     assert.equal(denials(), 1)
   })
 
-  test('says no with the cause while a migration is missing, after a second of it', {
+  test('returns 503 with the cause after a migration has been missing for a second', {
     skip: postgresAlone,
   }, async () => {
     const table = 'latchkey_migrations'
     await app.database.sql(`update ${table} set name = 'x' where name = $1`, [NAME])
     const { status, body } = await ask()
-    assert.deepEqual([status, body.checks.migrations], [200, 'pending'], 'it might be back in a moment')
+    assert.deepEqual([status, body.checks.migrations], [200, 'pending'], 'the failure may be brief')
     const no = await until(({ status }) => status === 503)
     assert.deepEqual(
       [no.body.reason, no.body.checks.migrations, no.headers.get('retry-after')],

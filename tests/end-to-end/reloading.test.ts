@@ -25,43 +25,43 @@ const suite = programSuite()
 const path = (name: string) => join(suite.folder(), name)
 const write = (...pairs: readonly string[]) => writeFileSync(path('tokens'), `${pairs.join('\n')}\n`)
 
-/** On a connection of its own, so that any of the workers may get it. */
+/** Uses a new connection, so that any worker may get it. */
 const status = async (url: string, token: string) =>
   (await callAt(url, '/api/status', { method: 'GET', token, headers: { Connection: 'close' } })).status
 
 const statuses = async (url: string, token: string) => {
-  const answers = await Promise.all(Array.from({ length: 30 }, () => status(url, token)))
-  return [...new Set(answers)]
+  const all = await Promise.all(Array.from({ length: 30 }, () => status(url, token)))
+  return [...new Set(all)]
 }
 
-/** Sends SIGHUP and waits until the log answers it. */
+/** Sends SIGHUP, waits for the log event and returns the lines logged since. */
 async function reload(service: RunningProcess, event: string): Promise<string> {
   const before = service.stdout().length
   service.child.kill('SIGHUP')
-  const told = new RegExp(`^[^]{${before},}?("event":"${event}"[^\\n]*)\\n`)
-  await service.until(told)
+  const logged = new RegExp(`^[^]{${before},}?("event":"${event}"[^\\n]*)\\n`)
+  await service.until(logged)
   return service.stdout().slice(before)
 }
 
-/** Asks without a pause with the tokens that `valid` names at the time; resolves with every answer but 200. */
+/** Sends requests continuously with the tokens that `valid` returns. `end` resolves with every status except 200. */
 function stream(url: string, valid: () => readonly string[]) {
   let isOver = false
-  let asked = 0
+  let requestCount = 0
   const refused: number[] = []
-  const asking = Array.from({ length: 8 }, async () => {
+  const clients = Array.from({ length: 8 }, async () => {
     while (!isOver) {
       for (const token of valid()) {
-        asked++
-        const answer = await status(url, token)
-        if (answer !== 200) refused.push(answer)
+        requestCount++
+        const code = await status(url, token)
+        if (code !== 200) refused.push(code)
       }
     }
   })
   return {
-    asked: () => asked,
+    requestCount: () => requestCount,
     async end() {
       isOver = true
-      await Promise.all(asking)
+      await Promise.all(clients)
       return refused
     },
   }
@@ -76,38 +76,38 @@ for (const [title, workers] of [
     const start = (env: Record<string, string> = {}) =>
       suite.start({
         WORKERS: workers,
-        // Workers on SQLite tell each other of nothing.
+        // Workers on SQLite do not publish changes to each other.
         ...(onSqlite && workers !== '1' ? { TOKEN_CACHE_TTL: '0s' } : {}),
         SERVICE_TOKENS_FILE: path('tokens'),
         ...env,
       })
 
-    test('exchanges its service tokens and refuses none that is valid meanwhile', async (t) => {
+    test('replaces its service tokens without refusing a valid one', async (t) => {
       write(`monitor=${OLD}`)
       const { service, url } = await start()
       let valid = [OLD]
       const requests = stream(url, () => valid)
       t.after(() => requests.end())
-      while (requests.asked() < 100) await sleep(5)
+      while (requests.requestCount() < 100) await sleep(5)
       write(`monitor=${OLD}`, `monitor-2=${NEW}`)
       const lines = await reload(service, 'settings.reloaded')
       assert.match(lines, /"service_tokens":\["monitor","monitor-2"\],"event":"service\.tokens_set"/)
       valid = [OLD, NEW]
       assert.deepEqual([await statuses(url, OLD), await statuses(url, NEW)], [[200], [200]])
       valid = [NEW]
-      // Whoever began with the old one has ended.
-      const before = requests.asked()
-      while (requests.asked() < before + 50) await sleep(5)
+      // Every request that began with the old token has ended.
+      const before = requests.requestCount()
+      while (requests.requestCount() < before + 50) await sleep(5)
       write(`monitor-2=${NEW}`)
       await reload(service, 'settings.reloaded')
       assert.deepEqual([await statuses(url, OLD), await statuses(url, NEW)], [[401], [200]])
       assert.deepEqual(await requests.end(), [])
       assert.doesNotMatch(service.stdout() + service.stderr(), /secret-of-the/)
-      t.diagnostic(`${requests.asked()} requests`)
+      t.diagnostic(`${requests.requestCount()} requests`)
     })
 
     if (workers === '1')
-      test('keeps everything where anything is wrong, and tells it in one line', async () => {
+      test('keeps all settings if one is invalid, and logs it in one line', async () => {
         write(`monitor=${OLD}`)
         const { service, url } = await start()
         write('monitor=short', `other=${NEW}`)
@@ -128,30 +128,33 @@ for (const [title, workers] of [
       })
 
     if (workers !== '1')
-      test('takes the level of its log from .env', async () => {
+      test('applies the LOG_LEVEL from .env', async () => {
         write(`monitor=${OLD}`)
         const { service, url } = await start()
-        const told = () => service.stdout().match(/"event":"request"/g)?.length ?? 0
-        const tellsOf = async (count: number) => {
-          for (const endMs = performance.now() + 30_000; told() < count && performance.now() < endMs; )
+        const countRequestLines = () => service.stdout().match(/"event":"request"/g)?.length ?? 0
+        const waitForRequestLines = async (count: number) => {
+          for (
+            const endMs = performance.now() + 30_000;
+            countRequestLines() < count && performance.now() < endMs;
+          )
             await sleep(20)
-          assert.equal(told(), count)
+          assert.equal(countRequestLines(), count)
         }
         await statuses(url, NEW)
-        await tellsOf(30)
+        await waitForRequestLines(30)
         writeFileSync(path('.env'), 'LOG_LEVEL=warn\n')
         await reload(service, 'service.tokens_set')
         await statuses(url, NEW)
         writeFileSync(path('.env'), 'LOG_LEVEL=info\n')
         await reload(service, 'settings.reloaded')
         await statuses(url, NEW)
-        await tellsOf(60)
+        await waitForRequestLines(60)
       })
   })
 }
 
-test('a service whose terminal is closed ends in order', {
-  skip: hasScript ? false : 'script, which makes terminals, is not on this machine',
+test('a service whose terminal is closed shuts down', {
+  skip: hasScript ? false : 'script is not installed',
 }, async () => {
   const terminal = startProcess(
     'script',
@@ -176,7 +179,7 @@ test('a service whose terminal is closed ends in order', {
   const stayed = isThere()
   if (stayed) process.kill(pid, 'SIGKILL')
   assert.equal(stayed, false)
-  // It said goodbye to its database.
+  // It closed its database connections.
   if (onSqlite) return
   const left = await suite
     .database()

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 
 const TOKENS = 20_000
 
-// Triggers slow it down, in the language of PostgreSQL.
+// PostgreSQL only: the triggers that slow it down use its procedural language.
 describe('token revoke --issued-before', { skip: postgresAlone }, () => {
   const suite = programSuite()
   const args = ['token', 'revoke', '--issued-before', '1h']
@@ -20,7 +20,7 @@ describe('token revoke --issued-before', { skip: postgresAlone }, () => {
     return rows.length
   }
 
-  test('makes instances forget tokens that no trigger announced, as after a restore', async () => {
+  test('evicts tokens from caches although no trigger published them, as after a restore', async () => {
     const { service, url } = await suite.start({
       TOKEN_CACHE_TTL: '300s',
       SERVICE_TOKENS: `tests=${SERVICE_SECRET}`,
@@ -43,7 +43,7 @@ describe('token revoke --issued-before', { skip: postgresAlone }, () => {
     assert.equal((await service.ended).code, 0)
   })
 
-  test('reports and records what it revoked when a signal interrupts it, and finishes the next time', async () => {
+  test('reports and records its partial result at a signal, and the next run finishes', async () => {
     const { database, folder } = suite
     await database().sql(
       `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
@@ -51,7 +51,7 @@ describe('token revoke --issued-before', { skip: postgresAlone }, () => {
          from customers, generate_series(1, $1::int) as n`,
       [TOKENS],
     )
-    // So long a step takes that the signals come between the first and the last.
+    // The duration of a step, so that the signals arrive between the first and the last step.
     await database().sql(`
       create function slow() returns trigger language plpgsql as $$
         begin perform pg_sleep(0.1); return null; end $$;

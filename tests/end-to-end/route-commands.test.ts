@@ -14,7 +14,7 @@ after(() => folder.remove())
 const latchkey = (command: string, env: Readonly<Record<string, string>> = {}) =>
   runLatchkey([command], { cwd: folder.path, env })
 
-describe('the commands about routes, where there is no database', () => {
+describe('the route commands without a database', () => {
   test('list every route in the order of its declaration', async () => {
     const { code, stdout, stderr } = await latchkey('routes')
     assert.deepEqual([code, stderr], [0, ''])
@@ -39,11 +39,11 @@ describe('the commands about routes, where there is no database', () => {
     )
   })
 
-  test('leave out what DOCS=off takes away', async () => {
+  test('omit the routes that DOCS=off disables', async () => {
     assert.doesNotMatch((await latchkey('routes', { DOCS: 'off' })).stdout, /docs|openapi/)
   })
 
-  test('print the document, for the address that clients reach', async () => {
+  test('print the document with the public address', async () => {
     for (const [env, url] of [
       [{}, 'http://127.0.0.1:3000'],
       [{ HOST: '::1', PORT: '3001' }, 'http://[::1]:3001'],
@@ -57,16 +57,16 @@ describe('the commands about routes, where there is no database', () => {
     }
   })
 
-  test('are refused with a wrong setting like any other', async () => {
+  test('are refused with an invalid setting', async () => {
     const { code, stdout, stderr } = await latchkey('routes', { PORT: 'many' })
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^latchkey: .*PORT/)
   })
 
-  test('have left nothing behind', () => assert.deepEqual(readdirSync(folder.path), []))
+  test('leave no files behind', () => assert.deepEqual(readdirSync(folder.path), []))
 })
 
-describe("the commands of an implementer's program", () => {
+describe('the commands of a custom program', () => {
   const run = async (declarations: string, command: string) => {
     const folder = await ownProgram(
       'my-service.ts',
@@ -87,13 +87,13 @@ await runProgram({ version: '1.0.0', routes: ({ customers }) => [${declarations}
   const good = `route('GET /a/:id', { auth: 'customer', abilities: ['a:read', 'a:*'], handle: async ({ params, deadline }) => ({ found: (await customers.find(params.id, deadline)) !== null }) })`
   const open = `route('GET /b', { auth: 'none', returns: v.object({ size: v.bigint() }), handle: () => ({ size: 1n }) })`
 
-  test('know its own routes, which may have taken use cases apart', async () => {
+  test('include its custom routes, even if they destructure use cases', async () => {
     const { code, stdout, stderr } = await run(good, 'routes')
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(stdout, /^GET +\/api\/a\/:id +customer +a:read, a:\*$/m)
   })
 
-  test('print what they can of a schema that JSON does not know, and tell it', async () => {
+  test('document a type that JSON Schema lacks as "anything" and report it', async () => {
     const { code, stdout, stderr } = await run(`${good}, ${open}`, 'openapi')
     assert.equal(code, 0)
     assert.equal(
@@ -128,7 +128,7 @@ await runProgram({ version: '1.0.0', routes: ({ customers }) => [${declarations}
     ],
   ] as const) {
     for (const command of ['routes', 'openapi'])
-      test(`${command} tells of ${mistake} in one line`, async () => {
+      test(`${command} reports ${mistake} in one line`, async () => {
         const { code, stdout, stderr } = await run(declarations, command)
         assert.deepEqual([code, stdout], [1, ''])
         assert.match(stderr, line)

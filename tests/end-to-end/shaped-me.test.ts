@@ -13,14 +13,18 @@ interface Content {
 
 const returns = v.object({ ...profile.entries, domain: v.pipe(v.string(), v.examples(['example.com'])) })
 
-describe('what me answers, shaped by an implementer', () => {
+describe('the custom response of me', () => {
   for (const TOKEN_CACHE_TTL of ['60s', '0s']) {
-    test(`is what the schema declares, with TOKEN_CACHE_TTL=${TOKEN_CACHE_TTL}`, async (t) => {
+    test(`has only the fields of its schema, with TOKEN_CACHE_TTL=${TOKEN_CACHE_TTL}`, async (t) => {
       const shaped: MeResponse<typeof returns> = {
         returns,
         present(caller) {
-          const answer = { ...me(caller), domain: caller.customer.email.split('@')[1] ?? '', hash: 'secret' }
-          return answer
+          const extended = {
+            ...me(caller),
+            domain: caller.customer.email.split('@')[1] ?? '',
+            hash: 'secret',
+          }
+          return extended
         },
       }
       const app = await startApp({ env: { TOKEN_CACHE_TTL }, me: shaped as MeResponse })
@@ -36,23 +40,23 @@ describe('what me answers, shaped by an implementer', () => {
     })
   }
 
-  test('is made once for as long as the validation is kept', async (t) => {
-    let made = 0
+  test('is computed once while the validation is cached', async (t) => {
+    let created = 0
     const app = await startApp({
       me: {
-        returns: v.object({ made: v.number() }),
-        present: () => ({ made: ++made }),
+        returns: v.object({ created: v.number() }),
+        present: () => ({ created: ++created }),
       },
     })
     t.after(() => app.close())
     const token = await app.login((await app.addCustomer()).email)
     await until(() => app.service.invalidations.isCurrent())
-    const answers = []
-    for (let call = 0; call < 5; call++) answers.push((await app.call('/api/me', { token })).body.made)
-    assert.deepEqual(answers, Array(5).fill(answers[0]))
+    const values = []
+    for (let call = 0; call < 5; call++) values.push((await app.call('/api/me', { token })).body.created)
+    assert.deepEqual(values, Array(5).fill(values[0]))
   })
 
-  test('stands in the document with its own fields alone', async (t) => {
+  test('is documented with only its own fields', async (t) => {
     const app = await startApp({
       me: { returns: v.object({ plan: v.string() }), present: () => ({ plan: 'a' }) },
     })
@@ -62,7 +66,7 @@ describe('what me answers, shaped by an implementer', () => {
     assert.deepEqual(Object.keys(content?.schema.properties ?? {}), ['success', 'plan'])
   })
 
-  test('is a bug where it does not fit its schema: 500, told in the log', async (t) => {
+  test('causes 500 and a log line if it does not match its schema', async (t) => {
     const present = () => ({ plan: 1 })
     const app = await startApp({ me: { returns: v.object({ plan: v.string() }), present } })
     t.after(() => app.close())
@@ -71,7 +75,7 @@ describe('what me answers, shaped by an implementer', () => {
     assert.ok(app.logLines.some((line) => line.includes('request.failed')))
   })
 
-  test('stops the start where its declaration is wrong', async () => {
+  test('makes the start fail if its declaration is invalid', async () => {
     for (const wrong of [
       { returns: v.object({ success: v.boolean() }), present: () => ({ success: true }) },
       { returns: v.object({ plan: v.string() }), present: undefined as never },
@@ -82,7 +86,7 @@ describe('what me answers, shaped by an implementer', () => {
 
   test('is typed by its schema', () => {
     const plan = v.object({ plan: v.string() })
-    // Never called: only its types are looked at.
+    // Never called: only the types are checked.
     const programs = [
       () =>
         runProgram({
@@ -93,7 +97,7 @@ describe('what me answers, shaped by an implementer', () => {
       () => runProgram({ version: '1', me: { returns: plan, present: () => ({}) } }),
       // @ts-expect-error a field has another type
       () => runProgram({ version: '1', me: { returns: plan, present: () => ({ plan: 1 }) } }),
-      // @ts-expect-error it is answered at once
+      // @ts-expect-error it must not be asynchronous
       () => runProgram({ version: '1', me: { returns: plan, present: async () => ({ plan: '' }) } }),
     ]
     assert.equal(programs.length, 4)

@@ -7,10 +7,10 @@ import { programSuite } from '../support/program-suite.ts'
 import { onSqlite } from '../support/sqlite.ts'
 
 const suite = programSuite()
-/** Keeps a request in flight, and so the drain, for as long as a test needs. */
+/** Long enough to keep a request in flight, and thus the drain open, during a test. */
 const LASTING = { DRAIN_DEADLINE: '1m', HEADERS_TIMEOUT: '1m', REQUEST_TIMEOUT: '1m' }
 
-/** Begins a request whose body is missing; resolves once the service waits for it. */
+/** Starts a request without its body. Resolves once the service waits for the body. */
 async function beginRequest(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   const fields = ['Content-Type: application/json', 'Content-Length: 2', 'Expect: 100-continue']
@@ -23,15 +23,15 @@ for (const [title, workers] of [
   ['a service', '1'],
   ['a service of two workers', '2'],
 ] as const)
-  describe(`${title}, while it drains,`, () => {
-    // Workers on SQLite tell each other of nothing.
+  describe(`${title} that drains`, () => {
+    // Workers on SQLite do not publish changes to each other.
     const uncached: Record<string, string> = onSqlite && workers !== '1' ? { TOKEN_CACHE_TTL: '0s' } : {}
     const start = (env: Record<string, string>) => suite.start({ WORKERS: workers, ...uncached, ...env })
 
     for (const signal of ['SIGTERM', 'SIGINT'] as const)
-      test(`takes a repeat of ${signal} that follows at once for the same one`, async () => {
+      test(`treats an immediate repeat of ${signal} as one signal`, async () => {
         const { service } = await start({ DRAIN_DELAY: '1s' })
-        // Some arrive apart, others merge on the way.
+        // Some signals arrive separately; the system merges others.
         for (let i = 0; i < 20; i++) service.child.kill(signal)
         const { code, stdout } = await service.ended
         assert.match(stdout, /"service\.stopped"/)
@@ -43,7 +43,7 @@ for (const [title, workers] of [
       ['SIGTERM', 'SIGINT'],
       ['SIGINT', 'SIGTERM'],
     ] as const)
-      test(`${second} after ${first} ends it at once`, async () => {
+      test(`exits immediately at ${second} after ${first}`, async () => {
         const { service, port } = await start({ DRAIN_DELAY: '1m', ...LASTING })
         const socket = await beginRequest(port)
         service.child.kill(first)
@@ -56,7 +56,7 @@ for (const [title, workers] of [
         assert.equal(code, 1)
       })
 
-    test('ends at once at the same signal, if it comes later', async () => {
+    test('exits immediately if the same signal is repeated later', async () => {
       const { service } = await start({ DRAIN_DELAY: '1m' })
       const isOver = service.ended.then(() => true)
       do service.child.kill('SIGTERM')
@@ -66,7 +66,7 @@ for (const [title, workers] of [
       assert.equal(code, 1)
     })
 
-    test('continues to drain at SIGHUP and SIGPIPE', async () => {
+    test('continues to drain after SIGHUP and SIGPIPE', async () => {
       const { service, port } = await start(LASTING)
       const socket = await beginRequest(port)
       service.child.kill('SIGTERM')

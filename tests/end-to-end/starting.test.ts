@@ -45,11 +45,11 @@ function refusedInOneLine({ code, stdout, stderr }: Ended, pattern: RegExp): voi
   assert.equal(code, 1)
 }
 
-test('a start that waits for what never comes ends once it is told to', {
+test('a start that is blocked exits at a signal', {
   skip: postgresAlone,
 }, async (t) => {
   const fresh = await createTestDatabase({ migrated: false })
-  // As another instance that migrates, and does not get on.
+  // Acts as another instance whose migration hangs.
   const other = new Client({ connectionString: fresh.url })
   t.after(async () => {
     await other.end()
@@ -67,11 +67,12 @@ test('a start that waits for what never comes ends once it is told to', {
   assert.match(stdout, /"event":"service.ended_at_once"/)
 })
 
-describe('a start that cannot be is refused in one line and with exit code 1', () => {
+describe('a start fails in one line with exit code 1', () => {
   const run = (env: Record<string, string>) =>
     runLatchkey(['serve'], { cwd: folder.path, env: { PORT: '0', ...env } })
 
-  test('case 093: when the port is taken, before anything is made', async () => {
+  // Public case 093
+  test('when the port is taken, before it creates files', async () => {
     refusedInOneLine(await run({ PORT: takenPort() }), /EADDRINUSE/)
     const { stdout } = await import('node:fs/promises').then(async ({ readdir }) => ({
       stdout: await readdir(folder.path),
@@ -79,18 +80,20 @@ describe('a start that cannot be is refused in one line and with exit code 1', (
     assert.deepEqual(stdout, [])
   })
 
-  test('when the address is not of this machine', async () => {
+  test('when the address does not belong to this machine', async () => {
     refusedInOneLine(await run({ HOST: '192.0.2.1' }), /EADDRNOTAVAIL/)
   })
 
-  test('case 093: when no database answers', { skip: postgresAlone }, async () => {
+  // Public case 093
+  test('when no database is reachable', { skip: postgresAlone }, async () => {
     refusedInOneLine(
       await run({ DATABASE_URL: 'postgres://u:secret-of-mine@127.0.0.1:1/d' }),
       /127\.0\.0\.1:1/,
     )
   })
 
-  test("case 071: when something listens at the database's address and never answers", {
+  // Public case 071
+  test('when the server at the database address never responds', {
     skip: postgresAlone,
   }, async (t) => {
     const silent = createServer((socket) => socket.resume().on('error', () => {})).listen(0, '127.0.0.1')
@@ -103,13 +106,12 @@ describe('a start that cannot be is refused in one line and with exit code 1', (
     )
   })
 
-  // A terminal makes standard output and standard error one, and node writes to it in another way than to a pipe.
+  // A terminal merges standard output and standard error, and node writes to it differently than to a pipe.
   const terminal = 'script'
   const about = spawnSync(terminal, ['--version'], { encoding: 'utf8' }).stdout ?? ''
-  test('case 093: on a terminal too', {
-    skip:
-      postgresAlone ||
-      (about.includes('util-linux') ? false : 'script of util-linux, which makes a terminal, is not here'),
+  // Public case 093
+  test('on a terminal', {
+    skip: postgresAlone || (about.includes('util-linux') ? false : 'script of util-linux is not installed'),
   }, async () => {
     for (const [env, pattern] of [
       [{ PORT: takenPort() }, /EADDRINUSE/],
@@ -124,7 +126,7 @@ describe('a start that cannot be is refused in one line and with exit code 1', (
     }
   })
 
-  test('when the database wants another password, which is not told', { skip: postgresAlone }, async () => {
+  test('when the database rejects the password, without printing it', { skip: postgresAlone }, async () => {
     const url = new URL(database.url)
     url.username = 'nobody_of_this_name'
     url.password = 'secret-of-mine'
@@ -133,7 +135,7 @@ describe('a start that cannot be is refused in one line and with exit code 1', (
     assert.doesNotMatch(ended.stderr, /secret-of-mine/)
   })
 
-  test('when the schema is old and MIGRATE is off', async () => {
+  test('when the schema is outdated and MIGRATE is off', async () => {
     refusedInOneLine(
       await run({ ...database.env, MIGRATE: 'off' }),
       /0001_customers_and_login_tokens.* Run the command migrate first\./,
@@ -141,7 +143,8 @@ describe('a start that cannot be is refused in one line and with exit code 1', (
   })
 })
 
-describe('case 077: the address that is printed is the one that is listened on', () => {
+// Public case 077
+describe('the printed address is reachable', () => {
   const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
     list?.some(({ address }) => address === '::1'),
   )
@@ -154,7 +157,7 @@ describe('case 077: the address that is printed is the one that is listened on',
     ['::1', '[::1]', ['[::1]'], noIpv6],
     ['::', '[::]', ['127.0.0.1', '[::1]', 'localhost'], noIpv6],
   ] as const) {
-    test(host === undefined ? 'where HOST is unset' : `where HOST is ${host}`, { skip }, async (t) => {
+    test(host === undefined ? 'with HOST unset' : `with HOST=${host}`, { skip }, async (t) => {
       const env = { ...database.env, PORT: '0', ...(host === undefined ? {} : { HOST: host }) }
       const service = startLatchkey([], { cwd: folder.path, env })
       t.after(() => service.child.kill('SIGKILL'))
@@ -178,7 +181,7 @@ describe('case 077: the address that is printed is the one that is listened on',
     })
   }
 
-  test('where ::1 is not of this machine, that is one line', {
+  test('unless the machine lacks ::1, which is reported in one line', {
     skip: hasIpv6 ? 'this machine has an address ::1' : false,
   }, async () => {
     const env = { ...database.env, PORT: '0', HOST: '::1' }
@@ -186,7 +189,7 @@ describe('case 077: the address that is printed is the one that is listened on',
   })
 })
 
-test('all that is wrong with the settings is told at once, within a second of work', async (t) => {
+test('all invalid settings are reported together', async (t) => {
   const env = { PORT: '70000', TOKEN_TTL: '60', HOST: '', SERVICE_TOKENS: 'a=too-short-secret' }
   const { code, stderr, ms } = await runLatchkey(['serve'], { cwd: folder.path, env })
   t.diagnostic(`${Math.round(ms)} ms, the start of node included`)
@@ -196,14 +199,15 @@ test('all that is wrong with the settings is told at once, within a second of wo
   assert.doesNotMatch(stderr, /too-short-secret|70000/)
 })
 
-test('case 039, H11: five instances on an empty database all come up, and one migrates', async (t) => {
+// Public case 039, proof row H11
+test('five instances on an empty database all start, and one of them migrates', async (t) => {
   const rounds = Number(process.env.TEST_H11_ROUNDS ?? 2)
   for (let round = 0; round < rounds; round++) {
     const empty = await createTestDatabase({ migrated: false })
     const services = Array.from({ length: 5 }, () =>
       startLatchkey([], {
         cwd: folder.path,
-        // Without a cache the five can be of a database whose instances tell each other nothing.
+        // Without a cache this also holds for a database without invalidations.
         env: { PORT: '0', TOKEN_CACHE_TTL: '0s', ...empty.env },
       }),
     )

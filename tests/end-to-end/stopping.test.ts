@@ -11,7 +11,7 @@ import { onSqlite, postgresAlone } from '../support/sqlite.ts'
 import { openTcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 
-/** Less than every wait that these services are set to, and more than a busy machine takes for what is done at once. */
+/** Shorter than every delay that these services configure, and longer than an immediate exit on a busy machine. */
 const AT_ONCE_MS = 30_000
 
 const OPEN_CONNECTIONS =
@@ -20,7 +20,7 @@ const OPEN_CONNECTIONS =
 const suite = programSuite()
 const startService = (env: Record<string, string>) => suite.start({ DRAIN_DEADLINE: '1m', ...env })
 
-/** Sends the signal; answers how the process ended, and how long after. */
+/** Sends the signal and returns how the process ended and how long that took. */
 async function end({ child, ended }: RunningProcess, signal: NodeJS.Signals) {
   const beganMs = performance.now()
   child.kill(signal)
@@ -31,11 +31,12 @@ async function end({ child, ended }: RunningProcess, signal: NodeJS.Signals) {
 const LOGIN = JSON.stringify({ email: EMAIL, password: PASSWORD })
 const loginBytes = `POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${LOGIN.length}\r\n\r\n${LOGIN}`
 
-describe('a service that is told to end', () => {
-  test('case 090: finishes the login that it has begun, and waits for no idle connection', {
+describe('a service that gets a stop signal', () => {
+  // Public case 090
+  test('finishes a login in progress and does not wait for idle connections', {
     skip: postgresAlone,
   }, async (t) => {
-    // So dear that the login is still being verified when the signal comes.
+    // The cost is so high that the verification is still running when the signal arrives.
     const { service, port } = await startService({ BCRYPT_COST: '14', LOGIN_LIMIT_ACCOUNT: '10/15m' })
     const idle: Socket[] = []
     for (let i = 0; i < 3; i++) {
@@ -60,7 +61,8 @@ describe('a service that is told to end', () => {
     t.diagnostic(`ended ${Math.round(tookMs)} ms after the signal`)
   })
 
-  test('case 091: resets no connection of clients that obey its readiness', async (t) => {
+  // Public case 091
+  test('resets no connection of clients that respect its readiness', async (t) => {
     const { service, port } = await startService({ DRAIN_DELAY: '1s' })
     const agent = new Agent({ keepAlive: true })
     t.after(() => agent.destroy())
@@ -74,42 +76,44 @@ describe('a service that is told to end', () => {
       })
     const logins: Promise<number | string | undefined>[] = []
     let afterSignal = 0
-    let isTold = false
+    let isSignalled = false
     const load = (async () => {
       while ((await status('GET', '/readyz')) === 200) {
         logins.push(status('POST', '/api/login', LOGIN))
-        if (isTold) afterSignal++
+        if (isSignalled) afterSignal++
         await sleep(20)
       }
-      // A balancer looks at the readiness from time to time, and sends what it has until it knows.
+      // A balancer polls the readiness and sends requests until it notices the change.
       for (let i = 0; i < 10; i++, afterSignal++) {
         logins.push(status('POST', '/api/login', LOGIN))
         await sleep(20)
       }
     })()
     await sleep(500)
-    isTold = true
+    isSignalled = true
     const { code, stderr } = await end(service, 'SIGTERM')
     await load
-    const answers = await Promise.all(logins)
+    const statuses = await Promise.all(logins)
     assert.deepEqual(
-      answers.filter((answer) => answer !== 200),
+      statuses.filter((code) => code !== 200),
       [],
     )
     assert.ok(afterSignal > 0)
     assert.equal(code, 0)
     assert.doesNotMatch(stderr, /\n\s+at /)
-    t.diagnostic(`${answers.length} logins, ${afterSignal} of them after the signal, 0 resets`)
+    t.diagnostic(`${statuses.length} logins, ${afterSignal} of them after the signal, 0 resets`)
   })
 
-  test('case 091: by Ctrl-C does not wait for balancers', async () => {
+  // Public case 091
+  test('does not wait for balancers at Ctrl-C', async () => {
     const { service } = await startService({ DRAIN_DELAY: '1m' })
     const { code, tookMs } = await end(service, 'SIGINT')
     assert.equal(code, 0)
     assert.ok(tookMs < AT_ONCE_MS, `${tookMs} ms`)
   })
 
-  test('case 091: ends in order while its database is out of reach', { skip: postgresAlone }, async (t) => {
+  // Public case 091
+  test('shuts down while its database is unreachable', { skip: postgresAlone }, async (t) => {
     const proxy = await openTcpProxy(suite.database().url)
     t.after(() => proxy.close())
     const { service, port } = await startService({ DATABASE_URL: proxy.url })
@@ -117,7 +121,7 @@ describe('a service that is told to end', () => {
     assert.equal((await sendRaw(port, loginBytes, login)).answers[0]?.status, 200)
     proxy.freeze()
     const waiting = sendRaw(port, loginBytes, login)
-    // Its question on the connection that there is, or the first words of a new one.
+    // The query on the existing connection, or the startup message of a new one.
     await until(() => proxy.holdsBack('take_login_place') || proxy.holdsBack('application_name\0latchkey\0'))
     const { code, stdout, stderr, tookMs } = await end(service, 'SIGTERM')
     assert.equal((await waiting).answers[0]?.status, 503)
@@ -128,7 +132,8 @@ describe('a service that is told to end', () => {
     t.diagnostic(`ended ${Math.round(tookMs)} ms after the signal`)
   })
 
-  test('case 093: has told of a bug in a whole line before it ends', async () => {
+  // Public case 093
+  test('logs a bug in a complete line before it exits', async () => {
     const { service, port } = await startService({})
     await suite.database().sql('alter table customers rename column password_hash to renamed')
     const { answers } = await sendRaw(port, loginBytes, { answers: 1, quietMs: AT_ONCE_MS }).finally(() =>

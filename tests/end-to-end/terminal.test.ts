@@ -17,10 +17,9 @@ const CTRL_C = '\x03'
 const SERVING = /running at/
 
 const isUtilLinux = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux')
-const skip =
-  postgresAlone || (isUtilLinux ? false : 'script of util-linux, which makes a terminal, is not here')
+const skip = postgresAlone || (isUtilLinux ? false : 'script of util-linux is not installed')
 
-/** The folder of an embedded database, and whatever still runs in it. */
+/** The folder of an embedded database and the processes that still run in it. */
 async function dataFolder(t: { after(act: () => void): void }) {
   const { path, remove } = await temporaryFolder()
   const processes = () =>
@@ -28,14 +27,14 @@ async function dataFolder(t: { after(act: () => void): void }) {
       .split('\n')
       .filter((line) => line.includes(`${path}/`) && line.includes('postgres'))
   t.after(() => {
-    // What a failed test has left.
+    // A failed test may leave these processes.
     for (const line of processes()) process.kill(Number.parseInt(line, 10), 'SIGKILL')
     remove()
   })
   return { path, processes, env: { DATA_DIR: join(path, 'data'), PORT: '0', DRAIN_DELAY: '0s' } }
 }
 
-/** Runs a command line in a pseudo-terminal; its standard input is the keyboard. */
+/** Runs a command line in a pseudo-terminal. Its standard input acts as the keyboard. */
 function inTerminal(command: string, env: Record<string, string>): RunningProcess {
   const args = ['--quiet', '--return', '--command', command, '/dev/null']
   return startProcess('script', args, { cwd: ROOT, env, input: null })
@@ -43,7 +42,7 @@ function inTerminal(command: string, env: Record<string, string>): RunningProces
 
 for (const workers of ['1', '2'])
   describe(`npm start with WORKERS=${workers}`, { skip }, () => {
-    test('stops in order at Ctrl-C in a terminal, and its database with it', async (t) => {
+    test('shuts down with its database at Ctrl-C in a terminal', async (t) => {
       const { env, processes } = await dataFolder(t)
       const terminal = inTerminal('exec npm start', { ...env, WORKERS: workers })
       await terminal.until(SERVING)
@@ -55,19 +54,19 @@ for (const workers of ['1', '2'])
       assert.equal(code, 0)
     })
 
-    test('stops in order at Ctrl-C while it starts', async (t) => {
+    test('shuts down at Ctrl-C while it starts', async (t) => {
       const { env, path, processes } = await dataFolder(t)
       const terminal = inTerminal('exec npm start', { ...env, WORKERS: workers })
-      // By then it prepares the files of its database.
+      // At this point it prepares the files of its database.
       await until(() => existsSync(join(path, 'data')))
       terminal.child.stdin?.write(CTRL_C)
       const { stdout } = await terminal.ended
       assert.doesNotMatch(stdout, /could not be prepared|A worker ended/)
-      // A start that takes ten seconds more is given up.
+      // A start that takes ten more seconds fails the test.
       if (!stdout.includes('ended_at_once')) assert.deepEqual(processes(), [])
     })
 
-    test('stops in order at a SIGTERM of the whole process group, as by timeout', async (t) => {
+    test('shuts down at a SIGTERM to the whole process group, as timeout sends it', async (t) => {
       const { env, processes } = await dataFolder(t)
       const service = startProcess('npm', ['start'], {
         cwd: ROOT,
@@ -91,7 +90,7 @@ for (const workers of ['1', '2'])
         const pid = Number((await terminal.until(/process (\d+)/))[1])
         let isOver = false
         t.after(() => {
-          // One that a failed test has left.
+          // A failed test may leave this process.
           if (!isOver) process.kill(pid, 'SIGKILL')
         })
         await terminal.until(SERVING)
@@ -101,7 +100,7 @@ for (const workers of ['1', '2'])
         }
         terminal.child.kill('SIGKILL')
         await terminal.ended
-        // As a shell does whose terminal is closed.
+        // A shell does so when its terminal closes.
         process.kill(pid, 'SIGHUP')
         await until(() => existsSync(exitCode) && readFileSync(exitCode, 'utf8') !== '')
         isOver = true

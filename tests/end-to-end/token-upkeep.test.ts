@@ -7,7 +7,7 @@ import { startApp } from '../support/running-app.ts'
 import { postgresAlone } from '../support/sqlite.ts'
 import { until } from '../support/until.ts'
 
-/** Counts the statements that touch tokens, and remembers every last use that was written. */
+/** Counts the statements that touch tokens and records every last use written. */
 async function countTouches({ sql }: TestDatabase): Promise<() => Promise<number>> {
   await sql(`
     create table touches (at timestamptz);
@@ -18,9 +18,9 @@ async function countTouches({ sql }: TestDatabase): Promise<() => Promise<number
   return async () => (await sql('select from touches')).length
 }
 
-// Triggers count what is written, in the language of PostgreSQL.
+// PostgreSQL only: the triggers that count writes use its procedural language.
 describe('the last use of a token', { skip: postgresAlone }, () => {
-  test('of 10,000 requests within a minute is written twice at most', async (t) => {
+  test('is written at most twice for 10,000 requests within a minute', async (t) => {
     const app = await startApp()
     t.after(() => app.close())
     const touches = await countTouches(app.database)
@@ -36,7 +36,7 @@ describe('the last use of a token', { skip: postgresAlone }, () => {
     t.diagnostic(`10,000 requests in ${Math.round(tookMs)} ms, ${written} writes`)
   })
 
-  test('is not written where TOKEN_LAST_USED is off', async (t) => {
+  test('is not written with TOKEN_LAST_USED=off', async (t) => {
     const database = await createTestDatabase()
     const app = await startApp({ database, env: { TOKEN_LAST_USED: 'off' } })
     t.after(async () => {
@@ -46,13 +46,13 @@ describe('the last use of a token', { skip: postgresAlone }, () => {
     const touches = await countTouches(database)
     const token = await app.login((await app.addCustomer()).email)
     assert.equal((await app.call('/api/me', { token })).status, 200)
-    // What a service has not written yet it writes before it ends.
+    // A service writes pending uses before it exits.
     await app.close()
     assert.equal(await touches(), 0)
   })
 
   const suite = programSuite()
-  test('survives a SIGTERM, however late the use was', async (t) => {
+  test('survives a SIGTERM right after the use', async (t) => {
     const { service, url } = await suite.start()
     const used = () =>
       suite
@@ -78,22 +78,22 @@ describe('the last use of a token', { skip: postgresAlone }, () => {
 })
 
 describe('pruning', { skip: postgresAlone }, () => {
-  test('by itself removes what ended long ago, of two instances each token once, and leaves the rest', async (t) => {
+  test('removes old ended tokens automatically, each once across two instances, and leaves the others', async (t) => {
     const database = await createTestDatabase()
     t.after(() => database.drop())
     await database.sql(`
-      with somebody as (
+      with one_customer as (
         insert into customers (id, email, created_at) values (gen_random_uuid(), 'ana@example.com', now())
         returning id)
       insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
       select gen_random_uuid(), id, 'bot', sha256(convert_to('old ' || n, 'UTF8')), '{}'::text[], now() - interval '90 days',
              case when n % 2 = 0 then now() - interval '31 days' end,
              case when n % 2 = 1 then now() - interval '31 days' end
-        from somebody, generate_series(1, 4500) as n
+        from one_customer, generate_series(1, 4500) as n
        union all
       select gen_random_uuid(), id, 'kept', sha256(convert_to('new ' || n, 'UTF8')), '{}'::text[], now() - interval '90 days',
              now() - interval '29 days', null
-        from somebody, generate_series(1, 50) as n`)
+        from one_customer, generate_series(1, 50) as n`)
     await database.sql(`
       create table pruned (id uuid);
       create function note_prune() returns trigger language plpgsql as $$
@@ -105,10 +105,10 @@ describe('pruning', { skip: postgresAlone }, () => {
       async () => (await database.sql("select from login_tokens where name = 'bot' limit 1")).length === 0,
     )
     for (const app of apps) await app.close()
-    const [counts] = await database.sql<{ kept: number; pruned: number; distinct: number }>(`
-      select (select count(*) from login_tokens)::int as kept, count(*)::int as pruned,
+    const [counts] = await database.sql<{ remaining: number; pruned: number; distinct: number }>(`
+      select (select count(*) from login_tokens)::int as remaining, count(*)::int as pruned,
              count(distinct id)::int as distinct from pruned`)
-    assert.deepEqual(counts, { kept: 50, pruned: 4500, distinct: 4500 })
+    assert.deepEqual(counts, { remaining: 50, pruned: 4500, distinct: 4500 })
     for (const { logLines } of apps)
       assert.ok(logLines.every((line) => !/pruning|"level":"error"/.test(line)))
     t.diagnostic('4,500 pruned by two instances, each once')

@@ -16,7 +16,8 @@ before(async () => {
 after(() => app.close())
 
 describe('a login token', () => {
-  test('case 036, G7: after 64 parallel logins mixed with logouts one token at most is alive, one of those returned', async (t) => {
+  // Public case 036, proof row G7
+  test('is the only active one after 64 parallel logins mixed with logouts', async (t) => {
     const rounds = 2
     let repeated = 0
     const { email, id } = await app.addCustomer()
@@ -24,7 +25,7 @@ describe('a login token', () => {
       const secrets: string[] = []
       await Promise.all(
         Array.from({ length: 64 }, async (_, i) => {
-          const secret = await patientLogin(email)
+          const secret = await loginWithRetries(email)
           secrets.push(secret)
           if (i % 4 === 0) await app.call('/api/logout', { token: secret })
         }),
@@ -42,8 +43,8 @@ describe('a login token', () => {
     }
     t.diagnostic(`${rounds} rounds of 64 logins: all succeeded, ${repeated} after a 503; one live token`)
 
-    // On a machine that is too busy a login may wait for the customer's row for longer than a request may.
-    async function patientLogin(address: string): Promise<string> {
+    // On a busy machine a login may wait for the customer's row beyond its deadline.
+    async function loginWithRetries(address: string): Promise<string> {
       for (;;) {
         const { status, body } = await app.call('/api/login', {
           body: { email: address, password: PASSWORD },
@@ -55,7 +56,8 @@ describe('a login token', () => {
     }
   })
 
-  test('G7b: a password change or a disable leaves no token that was won with the old password', async (t) => {
+  // Proof row G7b
+  test('issued for the old password does not survive a password change or a disable', async (t) => {
     const rounds = 6
     for (let round = 0; round < rounds; round++) {
       const { email, id } = await app.addCustomer()
@@ -66,16 +68,17 @@ describe('a login token', () => {
       await (round % 2 === 0
         ? useCases.customers.disable(id, useCases.deadline())
         : useCases.customers.setPassword(id, { password: 'another horse 9' }, useCases.deadline()))
-      const answers = await Promise.all(logins)
-      assert.ok(answers.every(({ status }) => status === 200 || status === 401))
-      for (const { body: won } of answers.filter(({ status }) => status === 200)) {
-        assert.equal((await app.call('/api/me', { token: won.token })).status, 401)
+      const responses = await Promise.all(logins)
+      assert.ok(responses.every(({ status }) => status === 200 || status === 401))
+      for (const { body: issued } of responses.filter(({ status }) => status === 200)) {
+        assert.equal((await app.call('/api/me', { token: issued.token })).status, 401)
       }
     }
     t.diagnostic(`${rounds} rounds: 0 live tokens`)
   })
 
-  test('case 043: is refused on a warm connection right after logout, and after a new login', async (t) => {
+  // Public case 043
+  test('is refused on a warm connection right after logout, and after a new login', async (t) => {
     const { email } = await app.addCustomer()
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     t.after(() => agent.destroy())
@@ -99,14 +102,15 @@ describe('a login token', () => {
     assert.equal(sockets.size, 1)
   })
 
-  test('case 037: is read 200 times at once while its owner logs in and out, and while its row is locked', {
+  // Public case 037
+  test('can be validated 200 times in parallel while its owner logs in and out, and while its row is locked', {
     skip: postgresAlone,
   }, async (t) => {
     const uncached = await startApp({ database: app.database, env: { TOKEN_CACHE_TTL: '0s' } })
     t.after(() => uncached.close())
     const { email, id } = await app.addCustomer()
     const named = await app.addToken({ id })
-    // On a machine that is too busy a request may have to wait for the database for longer than it may.
+    // On a busy machine a request may wait for the database beyond its deadline.
     const isRight = ({ status }: Called) => status === 200 || status === 503
     let isOver = false
     const cycles = (async () => {
@@ -121,9 +125,9 @@ describe('a login token', () => {
     let responded = 0
     while (!isOver) {
       const calls = Array.from({ length: 200 }, () => uncached.call('/api/me', { token: named }))
-      const answers = await Promise.all(calls)
-      assert.ok(answers.every(isRight))
-      responded += answers.filter(({ status }) => status === 200).length
+      const responses = await Promise.all(calls)
+      assert.ok(responses.every(isRight))
+      responded += responses.filter(({ status }) => status === 200).length
     }
     await cycles
     assert.ok(responded > 0)
@@ -134,14 +138,15 @@ describe('a login token', () => {
     await holder.query('begin')
     await holder.query('select from login_tokens where customer_id = $1 for update', [id])
     await holder.query('select from customers where id = $1 for update', [id])
-    // A validation that waited for the lock would be ended by its time-out, and answered 503.
+    // A validation that waited for the lock would time out and return 503.
     for (let i = 0; i < 10; i++) assert.equal((await uncached.call('/api/me', { token: named })).status, 200)
     await holder.query('rollback')
     assert.doesNotMatch(uncached.logLines.join(''), /40P01|"level":"error"/)
     t.diagnostic(`${responded} validations beside 8 logins and logouts`)
   })
 
-  test('case 045: changed by another program is obeyed within a second', async () => {
+  // Public case 045
+  test('revoked by another program is refused within a second', async () => {
     const { email } = await app.addCustomer()
     const token = await app.login(email)
     assert.equal((await app.call('/api/me', { token })).status, 200)
@@ -150,7 +155,7 @@ describe('a login token', () => {
     assert.equal((await app.call('/api/me', { token })).status, 401)
   })
 
-  test('tells a name in any script as it was stored', async () => {
+  test('returns a name in any script as stored', async () => {
     const { email, id } = await app.addCustomer()
     const name = 'Zoë Ωmega 山田 😀'
     await app.database.sql('update customers set name = $2 where id = $1', [id, name])
@@ -162,7 +167,8 @@ describe('a login token', () => {
     }
   })
 
-  test('case 056: issued under an older prefix stays good', { skip: sharedCaches }, async () => {
+  // Public case 056
+  test('with an older prefix stays valid', { skip: sharedCaches }, async () => {
     const { email } = await app.addCustomer()
     const token = await app.login(email)
     const renamed = await startApp({ database: app.database, env: { TOKEN_PREFIX: 'acme' } })
@@ -171,7 +177,7 @@ describe('a login token', () => {
     await renamed.close()
   })
 
-  test('is never stored: the database holds its SHA-256 and nothing else of it', async () => {
+  test('is stored only as its SHA-256', async () => {
     const { email } = await app.addCustomer()
     const token = await app.login(email)
     const rows = await app.database.sql<{ token_hash: Buffer }>('select * from login_tokens')
@@ -182,7 +188,8 @@ describe('a login token', () => {
 })
 
 describe('a login', () => {
-  test('case 008: ignores the Authorization header', async () => {
+  // Public case 008
+  test('ignores the Authorization header', async () => {
     const { email } = await app.addCustomer()
     for (const Authorization of ['Basic Zm9vOmJhcg==', 'Bearer null', 'Bearer']) {
       const { status } = await app.call('/api/login', {
@@ -193,7 +200,8 @@ describe('a login', () => {
     }
   })
 
-  test('case 065: answers the same for every cause of a refusal', async () => {
+  // Public case 065
+  test('gives the same response for every cause of a refusal', async () => {
     const none = await app.addCustomer()
     const damaged = await app.addCustomer()
     const disabled = await app.addCustomer()
@@ -208,18 +216,19 @@ describe('a login', () => {
       { email: damaged.email, password: PASSWORD },
       { email: disabled.email, password: PASSWORD },
     ]
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       bodies.map((body) => app.call('/api/login', { body, headers: { 'X-Request-Id': 'same' } })),
     )
-    const seen = answers.map(({ status, headers, body }) => {
+    const seen = responses.map(({ status, headers, body }) => {
       const list = [...headers].filter(([name]) => name !== 'date')
       return JSON.stringify({ status, list, body })
     })
     assert.equal(new Set(seen).size, 1)
-    assert.equal(answers[0]?.status, 401)
+    assert.equal(responses[0]?.status, 401)
   })
 
-  test('case 063: takes a password of more than 72 bytes, as an imported hash may be of one', async () => {
+  // Public case 063
+  test('accepts a password of more than 72 bytes, because an imported hash may have one', async () => {
     const { id, email } = await app.addCustomer()
     const hash = '$2y$04$abcdefghijklmnopqrstuuNt.0ah97gHY3F7JC1Z6EXmQc0bQBhIO'
     await app.database.sql('update customers set password_hash = $2 where id = $1', [id, hash])
@@ -231,7 +240,8 @@ describe('a login', () => {
   })
 })
 
-test('cases 094 and 096, K1: no secret is in any line of the log', async (t) => {
+// Public case 094, case 096, proof row K1
+test('no line of the log holds a secret', async (t) => {
   const secrets = await app.database.sql<{ password_hash: string }>(
     'select password_hash from customers where password_hash is not null',
   )

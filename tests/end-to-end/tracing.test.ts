@@ -16,12 +16,12 @@ const headers = { traceparent: `00-${TRACE}-${PARENT}-01` }
 const SDK = '@opentelemetry/sdk-trace-node@2.12.1'
 const suite = programSuite()
 
-describe('with an SDK that was loaded before', () => {
-  test('each request is a span with route, status and parent', async (t) => {
-    // Beside the service, as an operator has it: the service's own packages hold no SDK.
+describe('with an OpenTelemetry SDK', () => {
+  test('each request has a span with route, status and parent', async (t) => {
+    // Installed beside the service, as an operator does: the service does not depend on an SDK.
     writeFileSync(join(suite.folder(), 'package.json'), '{ "type": "module" }\n')
     const unreachable = await install(suite.folder(), [SDK])
-    if (unreachable !== null) return t.skip(`NO SPAN WAS TRIED: ${unreachable}`)
+    if (unreachable !== null) return t.skip(`TRACING WAS NOT TESTED: ${unreachable}`)
     const program = join(suite.folder(), 'tracing.js')
     copyFileSync(join(import.meta.dirname, 'fixtures/tracing.js'), program)
     const file = join(suite.folder(), 'spans.json')
@@ -75,8 +75,8 @@ describe('with an SDK that was loaded before', () => {
   })
 })
 
-describe('without one', () => {
-  test('a valid trace id stands in the lines of the request and is given to its handler', async (t) => {
+describe('without an OpenTelemetry SDK', () => {
+  test('a valid trace id is logged with the request and passed to its handler', async (t) => {
     const app = await startApp({
       env: { ACCESS_LOG: 'all' },
       routes: () => [

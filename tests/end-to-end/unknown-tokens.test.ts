@@ -10,7 +10,7 @@ const FLOODING_CONNECTIONS = 40
 const HONEST_REQUESTS = 1000
 const secrets = tokenSecrets({ prefix: 'lk' })
 
-/** Presents an invented token as soon as the last one is refused; counts the statuses. */
+/** Presents invented tokens one after the other and counts the statuses. */
 function flood(port: number, statuses: Map<number, number>): Socket {
   const socket = connect(port, '127.0.0.1')
   const present = () =>
@@ -33,7 +33,7 @@ function flood(port: number, statuses: Map<number, number>): Socket {
 
 describe('invented tokens from one address', () => {
   for (const TOKEN_CACHE_TTL of ['60s', '0s']) {
-    test(`refuse nobody there whose token was issued or validated here, with a cache of ${TOKEN_CACHE_TTL}`, async (t) => {
+    test(`do not affect tokens that this instance issued or validated, with TOKEN_CACHE_TTL=${TOKEN_CACHE_TTL}`, async (t) => {
       const app = await startApp({ env: { TOKEN_CACHE_TTL } })
       t.after(() => app.close())
       const customer = await app.addCustomer()
@@ -54,7 +54,7 @@ describe('invented tokens from one address', () => {
     })
   }
 
-  test('are refused with the headers of a rate limit', async (t) => {
+  test('are refused with rate limit headers', async (t) => {
     const app = await startApp()
     t.after(() => app.close())
     const present = () => app.call('/api/me', { token: secrets.issue().secret })

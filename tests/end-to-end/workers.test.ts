@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 const WORKERS = 3
 const SERVICE_SECRET = 'service-secret-of-the-tests-0123456789'
 
-/** Workers on SQLite tell each other of nothing. */
+/** Workers on SQLite do not publish changes to each other. */
 const UNCACHED: Record<string, string> = onSqlite ? { TOKEN_CACHE_TTL: '0s' } : {}
 
 const suite = programSuite()
@@ -21,10 +21,10 @@ const suite = programSuite()
 async function start(env: Record<string, string> = {}) {
   const { service, url } = await suite.start({ WORKERS: String(WORKERS), ...UNCACHED, ...env })
   const primary = service.child.pid ?? 0
-  return { service, url, primary, workers: () => childrenOf(primary) }
+  return { service, url, primary, workers: () => listChildren(primary) }
 }
 
-/** On a connection of its own, so that any of the workers may get it. */
+/** Uses a new connection, so that any worker may get it. */
 function call(url: string, path: string, options: Parameters<typeof callAt>[2] = {}): Promise<Called> {
   return callAt(url, path, { ...options, headers: { Connection: 'close' } })
 }
@@ -35,8 +35,8 @@ async function login(url: string): Promise<string> {
   return body.token
 }
 
-/** The processes that a primary has started; the program that translates TypeScript is none of them. */
-function childrenOf(primary: number): readonly number[] {
+/** The worker processes of a primary, without the process that compiles TypeScript. */
+function listChildren(primary: number): readonly number[] {
   const lines = execFileSync('ps', ['-e', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).trim().split('\n')
   return lines.flatMap((line) => {
     const [pid, parent] = line.trim().split(/\s+/)
@@ -54,7 +54,7 @@ const isThere = (pid: number) => {
 }
 
 describe('several workers', () => {
-  test('have a thread pool as large as their hashing needs', {
+  test('have a thread pool sized for HASHING_CONCURRENCY', {
     skip: process.platform !== 'linux',
   }, async () => {
     const { workers } = await start({ HASHING_CONCURRENCY: '6' })
@@ -64,13 +64,13 @@ describe('several workers', () => {
     }
   })
 
-  test('serve one address, and what one revokes all refuse', async () => {
+  test('share one address, and all refuse a token that one revoked', async () => {
     const { url, workers } = await start()
     assert.equal(workers().length, WORKERS)
     for (let round = 0; round < 5; round++) {
       const token = await login(url)
-      const kept = await Promise.all(Array.from({ length: 30 }, () => call(url, '/api/me', { token })))
-      assert.ok(kept.every(({ status }) => status === 200))
+      const before = await Promise.all(Array.from({ length: 30 }, () => call(url, '/api/me', { token })))
+      assert.ok(before.every(({ status }) => status === 200))
       assert.equal((await call(url, '/api/logout', { token })).status, 200)
       const later = await Promise.all(Array.from({ length: 30 }, () => call(url, '/api/me', { token })))
       assert.ok(later.every(({ status }) => status === 401))
@@ -83,7 +83,7 @@ describe('several workers', () => {
     assert.equal(links?.n, WORKERS, 'each worker is an instance')
   })
 
-  test('answer the metrics of all, on any of them and on the port of the metrics, one that ended included', async () => {
+  test('return the metrics of all workers, including ended ones, from any worker and from METRICS_PORT', async () => {
     const env = { SERVICE_TOKENS: `tests=${SERVICE_SECRET}`, METRICS_PORT: '0' }
     const { service, url, workers } = await start(env)
     const [, own = ''] = await service.until(/"address":"([^"]+)","event":"metrics.started"/)
@@ -107,22 +107,22 @@ describe('several workers', () => {
     assert.equal(await readAt(own), 7)
   })
 
-  test('answer the metrics of all where one of them stands still', async () => {
+  test('return the metrics of the others while one is suspended', async () => {
     const { url, workers } = await start({ SERVICE_TOKENS: `tests=${SERVICE_SECRET}` })
     const [still = 0] = workers()
     const headers = { Authorization: `Bearer ${SERVICE_SECRET}`, Connection: 'close' }
     process.kill(still, 'SIGSTOP')
-    // Whose turn it is gets the connection, and what is given to the one that stands still gets no answer.
-    const asked = Array.from({ length: WORKERS }, () =>
+    // Connections are distributed in turn, and the suspended worker does not respond to its connection.
+    const responses = Array.from({ length: WORKERS }, () =>
       fetch(`${url}/metrics`, { headers, signal: AbortSignal.timeout(20_000) }),
     )
-    const { status } = await Promise.any(asked)
+    const { status } = await Promise.any(responses)
     process.kill(still, 'SIGCONT')
-    await Promise.allSettled(asked)
+    await Promise.allSettled(responses)
     assert.equal(status, 200)
   })
 
-  test('are replaced when they end', async () => {
+  test('are replaced when they exit', async () => {
     const { service, url, workers } = await start()
     const token = await login(url)
     const [first = 0] = workers()
@@ -133,7 +133,7 @@ describe('several workers', () => {
     assert.equal((await call(url, '/api/me', { token })).status, 200)
   })
 
-  test('are replaced as soon as the system starts one again, and end nothing before', async () => {
+  test('are replaced once the system can start processes again, while the others keep serving', async () => {
     const failing = join(suite.folder(), 'failing.cjs')
     writeFileSync(
       failing,
@@ -151,7 +151,7 @@ describe('several workers', () => {
     await until(() => workers().length === WORKERS)
   })
 
-  test('end also when one was only just started', async () => {
+  test('exit even if one has just started', async () => {
     const { service, workers } = await start()
     const [first = 0] = workers()
     process.kill(first, 'SIGKILL')
@@ -163,10 +163,10 @@ describe('several workers', () => {
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`finish what they have begun and end with their primary on ${signal}, whoever else gets it`, {
+    test(`finish requests in progress and exit with their primary on ${signal} to the process group`, {
       skip: postgresAlone,
     }, async () => {
-      // So dear that the logins are still being verified when the signal comes.
+      // The cost is so high that the verifications are still running when the signal arrives.
       const { service, url, primary, workers } = await start({
         BCRYPT_COST: '14',
         LOGIN_LIMIT_ACCOUNT: '10/15m',
@@ -175,7 +175,7 @@ describe('several workers', () => {
       const body = { email: EMAIL, password: PASSWORD }
       const logins = [1, 2].map(() => call(url, '/api/login', { body }))
       await until(async () => (await suite.loginsBegun()) === logins.length)
-      // As a terminal and as systemd do.
+      // A terminal and systemd signal every process.
       for (const pid of [...pids, primary]) process.kill(pid, signal)
       for (const { status } of await Promise.all(logins)) assert.equal(status, 200)
       const { code, stdout } = await service.ended
@@ -185,7 +185,7 @@ describe('several workers', () => {
     })
   }
 
-  test('end at once at a second signal', async () => {
+  test('exit immediately at a second signal', async () => {
     const { service, url, workers } = await start({ DRAIN_DELAY: '1m' })
     const pids = workers()
     service.child.kill('SIGTERM')
@@ -196,7 +196,7 @@ describe('several workers', () => {
     await until(() => pids.every((pid) => !isThere(pid)))
   })
 
-  test('end with their primary also where one of them stands still', async () => {
+  test('exit with their primary even if one is suspended', async () => {
     const { service, workers } = await start({ DRAIN_DEADLINE: '100ms' })
     const [still = 0, ...others] = workers()
     process.kill(still, 'SIGSTOP')
@@ -207,14 +207,14 @@ describe('several workers', () => {
     assert.deepEqual([still, ...others].filter(isThere), [])
   })
 
-  test('do not outlive a primary that was killed', async () => {
+  test('do not outlive a killed primary', async () => {
     const { primary, workers } = await start()
     const pids = workers()
     process.kill(primary, 'SIGKILL')
     await until(() => pids.every((pid) => !isThere(pid)))
   })
 
-  test('that cannot start end the start, in one line', async () => {
+  test('that cannot start make the start fail in one line', async () => {
     const crash = join(suite.folder(), 'crash.cjs')
     writeFileSync(crash, "if (require('node:cluster').isWorker) process.exit(7)")
     const service = suite.launch({
@@ -228,7 +228,7 @@ describe('several workers', () => {
     assert.equal(stderr, 'latchkey: A worker ended before it served: exit code 7.\n')
   })
 
-  test('whose settings or database are refused end the start as well', async () => {
+  test('with refused settings or database make the start fail', async () => {
     const spoil = join(suite.folder(), 'spoil.cjs')
     const env = onSqlite
       ? { DATA_DIR: '/dev/null' }

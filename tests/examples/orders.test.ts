@@ -40,8 +40,8 @@ describe(`The orders ${where}`, () => {
       input,
     )
 
-  /** A customer with a token of these abilities, who calls. */
-  async function somebody(email: string, abilities: readonly string[]) {
+  /** Creates a token with these abilities and returns a function that calls the service with it. */
+  async function createCaller(email: string, abilities: readonly string[]) {
     const name = abilities.join('+') || 'nothing'
     const flags = abilities.flatMap((ability) => ['--ability', ability])
     const { code, stdout, stderr } = await program(['token', 'create', email, '--name', name, ...flags]).ended
@@ -51,17 +51,18 @@ describe(`The orders ${where}`, () => {
       callAt(url, path, { method, token, ...(body === undefined ? {} : { body }) })
   }
 
-  // Against the types that a stranger has, which are those of this repository.
-  if (onPackage) test('are of the right types', async () => assert.equal(await typeProblems(prepared), ''))
+  // In the repository, tsc already checks these types.
+  if (onPackage)
+    test('compile with the types of the package', async () => assert.equal(await typeProblems(prepared), ''))
 
-  test('need a database, and say so in one line', async () => {
+  test('need a database and report its absence in one line', async () => {
     const { code, stderr } = await node(['--import', 'tsx', 'main.ts']).ended
     assert.equal(code, 1)
-    assert.ok(!existsSync(join(prepared.folder, 'data')), 'a database was made')
+    assert.ok(!existsSync(join(prepared.folder, 'data')), 'a database was created')
     assert.match(stderr, /^orders: Set DATABASE_URL: the orders are stored there\.\n$/)
   })
 
-  test('migrate with the service, once, however many instances do it at the same time', async () => {
+  test('migrate once with the service, even if several instances start in parallel', async () => {
     assert.match((await program(['migrate', '--check']).ended).stdout, /^0001_orders$/m)
     const all = await Promise.all(Array.from({ length: 3 }, () => program(['migrate']).ended))
     assert.deepEqual(
@@ -74,11 +75,11 @@ describe(`The orders ${where}`, () => {
     assert.deepEqual([code, stdout], [0, 'The schema is current.\n'])
   })
 
-  test('keep their own contract, and their routes theirs', async () => {
+  test('pass the contracts of their store and their routes', async () => {
     assert.ok((await ownTests(prepared, { TEST_DATABASE_URL: database.url })) > 90)
   })
 
-  test('start beside the routes of the service', async () => {
+  test('add their routes to those of the service', async () => {
     service = program(['serve'])
     url = (await service.until(/running at (\S+)/))[1] as string
     const { paths } = (await callAt(url, '/openapi.json', { method: 'GET' })).body
@@ -90,13 +91,13 @@ describe(`The orders ${where}`, () => {
     }
   })
 
-  test('live from the first call to the last, in the sight of their owner alone', async () => {
+  test('are created, changed and deleted, and visible only to their owner', async () => {
     const login = await callAt(url, '/api/login', {
       body: { email: 'ana@example.com', password: PASSWORD },
     })
     const ana = (method: string, path: string, body?: unknown) =>
       callAt(url, path, { method, token: login.body.token, ...(body === undefined ? {} : { body }) })
-    const bea = await somebody('bea@example.com', ['orders:*'])
+    const bea = await createCaller('bea@example.com', ['orders:*'])
 
     const placed = await ana('POST', '/api/orders', { sku: 'A-100', quantity: 2, note: `O'Hara 🦊` })
     assert.equal(placed.status, 201)
@@ -116,9 +117,9 @@ describe(`The orders ${where}`, () => {
     assert.equal((await ana('GET', '/api/orders')).status, 401)
   })
 
-  test('are read and written with the ability for it alone', async () => {
+  test('are readable and writable only with the ability', async () => {
     const [reader, writer, neither] = await Promise.all(
-      [['orders:read'], ['orders:write'], []].map((abilities) => somebody('ana@example.com', abilities)),
+      [['orders:read'], ['orders:write'], []].map((abilities) => createCaller('ana@example.com', abilities)),
     )
     const status = async (call: typeof reader, method: string) =>
       (await call?.(method, '/api/orders', method === 'POST' ? { sku: 'A', quantity: 1 } : undefined))?.status
@@ -127,12 +128,14 @@ describe(`The orders ${where}`, () => {
     assert.deepEqual([await status(neither, 'GET'), await status(neither, 'POST')], [403, 403])
   })
 
-  test('of 250 that were there each is shown once, page by page, while others come and go', async () => {
+  test('are listed page by page, each once, while orders are added and deleted', async () => {
     await database.sql('delete from orders')
     const [ana, bea] = await Promise.all(
-      ['ana@example.com', 'bea@example.com'].map((email) => somebody(email, ['orders:read', 'orders:write'])),
+      ['ana@example.com', 'bea@example.com'].map((email) =>
+        createCaller(email, ['orders:read', 'orders:write']),
+      ),
     )
-    if (ana === undefined || bea === undefined) throw new Error('nobody calls')
+    if (ana === undefined || bea === undefined) throw new Error('no callers')
     const place = async (call: typeof ana) =>
       (await call('POST', '/api/orders', { sku: 'A', quantity: 1 })).body.order as { id: string }
     const there: string[] = []
@@ -149,7 +152,7 @@ describe(`The orders ${where}`, () => {
       assert.equal(page.status, 200)
       shown.push(...page.body.orders)
       pages++
-      // One comes, and the one that the next page begins behind goes.
+      // Adds an order, and deletes the order at the cursor of the next page.
       await place(ana)
       await ana('DELETE', `/api/orders/${shown.at(-1)?.id}`)
       if (page.body.next === null) break
@@ -163,12 +166,12 @@ describe(`The orders ${where}`, () => {
     assert.deepEqual(shown, newestFirst)
   })
 
-  test('take hostile cursors, ids and bodies for what they are', async () => {
-    const ana = await somebody('ana@example.com', ['orders:read', 'orders:write', 'hostile'])
+  test('refuse hostile cursors, ids and bodies', async () => {
+    const ana = await createCaller('ana@example.com', ['orders:read', 'orders:write', 'hostile'])
     for (const cursor of ['', 'x', `'%20or%201=1`, '%00', '%FF', 'f'.repeat(32), 'A'.repeat(9000)]) {
       assert.equal((await ana('GET', `/api/orders?after=${cursor}`)).status, 422, cursor)
     }
-    // Well-formed, of no order and of a moment that others know: it shows the caller's own.
+    // A well-formed cursor of no order still lists only the caller's orders.
     assert.equal((await ana('GET', `/api/orders?after=${'A'.repeat(32)}`)).status, 200)
     for (const id of ['1', `';--`, '%F0%9F%A6%8A', 'x'.repeat(9000)]) {
       for (const method of ['GET', 'DELETE']) {
@@ -181,12 +184,12 @@ describe(`The orders ${where}`, () => {
     }
   })
 
-  test('nothing of it was an error of the service, and no connection holds up its end', async () => {
+  test('cause no errors in the log and leave no connection that delays the exit', async () => {
     const beganMs = performance.now()
     service.child.kill('SIGTERM')
     const { code, stdout } = await service.ended
     assert.equal(code, 0)
-    // An idle connection would be kept for a minute.
+    // An idle connection would stay open for a minute.
     assert.ok(performance.now() - beganMs < 40_000)
     assert.doesNotMatch(stdout, /"level":"(warn|error|fatal)"/)
   })

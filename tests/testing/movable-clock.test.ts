@@ -3,15 +3,15 @@ import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { movableClock, neverStuck } from '../../src/testing/movable-clock.ts'
 
-describe('A clock that is moved', () => {
-  it('stands still, and calls what is due when it is moved so far, once', () => {
+describe('A movable clock', () => {
+  it('calls a due timer once when it is advanced, and not before', () => {
     const clock = movableClock(1000)
     let calls = 0
     clock.after(10, () => {
       calls += 1
     })
-    const callOff = clock.after(10, () => assert.fail('was called off'))
-    callOff()
+    const cancel = clock.after(10, () => assert.fail('was cancelled'))
+    cancel()
     assert.equal(clock.nowMs(), 1000)
     clock.advance(9)
     assert.equal(calls, 0)
@@ -21,7 +21,7 @@ describe('A clock that is moved', () => {
     assert.equal(clock.nowMs(), 1020)
   })
 
-  it('goes back on the wall alone', () => {
+  it('sets back only the wall clock', () => {
     const clock = movableClock(1000)
     const before = clock.monotonicMs()
     clock.setWall(-500)
@@ -29,16 +29,16 @@ describe('A clock that is moved', () => {
   })
 })
 
-describe('A clock that nobody is stuck on', () => {
-  it('calls what has really waited so long, though it was not moved, and only once', async () => {
+describe('A clock that is never stuck', () => {
+  it('calls a timer once after its real delay, without being advanced', async () => {
     const clock = neverStuck(movableClock(1000))
     let calls = 0
     await new Promise<void>((resolve) => {
-      // The process waits for what is on the clock alone, which does not keep it.
-      const keeping = setTimeout(() => assert.fail('nothing was called'), 10_000)
+      // Timers of the clock do not keep the process alive, so another timer must.
+      const keepAlive = setTimeout(() => assert.fail('no timer was called'), 10_000)
       clock.after(5, () => {
         calls += 1
-        clearTimeout(keeping)
+        clearTimeout(keepAlive)
         resolve()
       })
     })
@@ -47,12 +47,12 @@ describe('A clock that nobody is stuck on', () => {
     assert.equal(clock.nowMs(), 1100)
   })
 
-  it('calls what is due when it is moved, without waiting, and not what was called off', async () => {
+  it('calls a due timer immediately when it is advanced, and no cancelled timer', async () => {
     const clock = neverStuck(movableClock())
     const called: string[] = []
-    const callOff = clock.after(1, () => called.push('called off'))
-    callOff()
-    // Longer than node can wait, which would call at once.
+    const cancel = clock.after(1, () => called.push('cancelled'))
+    cancel()
+    // Longer than the maximum delay of node, which would call it immediately.
     clock.after(3_000_000_000, () => called.push('far'))
     clock.after(3_600_000, () => called.push('near'))
     await sleep(20)
@@ -61,7 +61,7 @@ describe('A clock that nobody is stuck on', () => {
     assert.deepEqual(called, ['near'])
   })
 
-  it('calls once what is due when it is moved, and would have waited so long by now', async () => {
+  it('does not call a timer again after its real delay', async () => {
     const clock = neverStuck(movableClock())
     let calls = 0
     clock.after(5, () => {

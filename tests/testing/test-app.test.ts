@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const app of apps.splice(0)) await app.close()
 })
 
-async function started(options?: TestAppOptions): Promise<TestApp> {
+async function startTestApp(options?: TestAppOptions): Promise<TestApp> {
   const app = await createTestApp(options)
   apps.push(app)
   return app
@@ -35,9 +35,9 @@ const ORDERS: TestAppOptions['routes'] = () => [
 ]
 
 describe('A test app', () => {
-  it('answers me as the program shapes it', async () => {
+  it('returns the custom response of me', async () => {
     const returns = v.object({ email: v.string(), bot: v.boolean() })
-    const app = await started({
+    const app = await startTestApp({
       me: {
         returns,
         present: ({ customer, token }) => ({ email: customer.email, bot: token.name !== 'login' }),
@@ -48,38 +48,38 @@ describe('A test app', () => {
     assert.deepEqual(body, { success: true, email: 'ana@example.com', bot: true })
   })
 
-  it('answers text as text', async () => {
-    const app = await started({ settings: { OPS: 'on' } })
+  it('returns text as text', async () => {
+    const app = await startTestApp({ settings: { OPS: 'on' } })
     const { status, body } = await app.asService().call('/ops', { method: 'GET' })
     assert.deepEqual([status, body.slice(0, 15)], [200, '<!doctype html>'])
   })
 
   it('limits unknown tokens by address', async () => {
-    const app = await started()
+    const app = await startTestApp()
     const unknown = tokenSecrets({ prefix: 'lk' })
     const present = async () => (await app.call('/api/me', { token: unknown.issue().secret })).status
-    for (let asked = 0; asked < 100; asked++) assert.equal(await present(), 401)
+    for (let i = 0; i < 100; i++) assert.equal(await present(), 401)
     assert.equal(await present(), 429)
     app.clock.advance(1000)
     assert.equal(await present(), 401)
   })
 
-  it('calls routes of one’s own as a customer whose token has the ability, and as one whose lacks it', async () => {
-    const app = await started({ routes: ORDERS })
+  it('calls custom routes as a customer with or without the ability', async () => {
+    const app = await startTestApp({ routes: ORDERS })
     const ana = await app.customer({ email: 'ana@example.com' })
     const writer = await app.as(ana, { abilities: ['orders:write'] })
     const reader = await app.as(ana, { abilities: ['orders:read'] })
     const body = { sku: 'a' }
-    const { status, body: answer } = await writer.call('/api/orders', { body })
-    assert.deepEqual([status, answer], [201, { success: true, ordered_by: 'ana@example.com', sku: 'a' }])
+    const { status, body: order } = await writer.call('/api/orders', { body })
+    assert.deepEqual([status, order], [201, { success: true, ordered_by: 'ana@example.com', sku: 'a' }])
     assert.equal((await reader.call('/api/orders', { body })).body.reason, 'insufficient_scope')
     assert.equal((await writer.call('/api/orders', { body: {} })).body.reason, 'validation_failed')
     assert.equal((await writer.call('/api/orders', { body: '{' })).body.reason, 'invalid_json')
     assert.equal((await app.call('/api/orders', { body })).body.reason, 'missing_token')
   })
 
-  it('makes the token by the use case that makes all of them', async () => {
-    const app = await started()
+  it('creates tokens with the use case of the service', async () => {
+    const app = await startTestApp()
     const ana = await app.customer()
     const { secret } = await app.as(ana, { abilities: ['a:b'], name: 'bot', expiresAtMs: null })
     assert.match(secret, /^lk_[0-9A-Za-z]{46}$/)
@@ -95,8 +95,8 @@ describe('A test app', () => {
     await assert.rejects(app.as(ana, { abilities: [] }), /disabled or deleted/)
   })
 
-  it('is the real service: a customer logs in, is known, and logs out for good', async () => {
-    const app = await started()
+  it('is the real service, where a customer logs in, calls me and logs out', async () => {
+    const app = await startTestApp()
     const { email, password } = await app.customer()
     const { body } = await app.call('/api/login', { body: { email, password } })
     const { token } = body
@@ -107,18 +107,18 @@ describe('A test app', () => {
     assert.equal((await app.call('/readyz', { method: 'GET' })).status, 200)
   })
 
-  it('knows a program by its service token, and no customer by it', async () => {
-    const app = await started()
+  it('authenticates a service token as a service, not as a customer', async () => {
+    const app = await startTestApp()
     assert.equal((await app.asService().call('/api/status', { method: 'GET' })).body.online, true)
     assert.equal((await app.asService().call('/api/me')).status, 401)
     const own = 'a-secret-of-our-own-0123456789-0123456789'
-    const another = await started({ settings: { SERVICE_TOKENS: `monitor=${own}` } })
+    const another = await startTestApp({ settings: { SERVICE_TOKENS: `monitor=${own}` } })
     assert.equal(another.asService().secret, own)
   })
 
-  it('lets a token expire at its millisecond when the clock is moved, whether it is cached or not', async () => {
+  it('expires a token at its millisecond when the clock is moved, cached or not', async () => {
     for (const TOKEN_CACHE_TTL of ['60s', '0s']) {
-      const app = await started({ settings: { TOKEN_CACHE_TTL } })
+      const app = await startTestApp({ settings: { TOKEN_CACHE_TTL } })
       const expiresAtMs = app.clock.nowMs() + HOUR_MS
       const bot = await app.as(await app.customer(), { abilities: ['*'], expiresAtMs })
       for (const [ms, status] of [
@@ -132,11 +132,11 @@ describe('A test app', () => {
     }
   })
 
-  it('refuses guesses as the limits say, until the clock is moved past them', async () => {
-    const app = await started({ settings: { LOGIN_LIMIT_ACCOUNT: '3/15m' } })
+  it('applies the login limits until the clock is moved past them', async () => {
+    const app = await startTestApp({ settings: { LOGIN_LIMIT_ACCOUNT: '3/15m' } })
     const { email, password } = await app.customer()
-    const login = async (given: string) =>
-      (await app.call('/api/login', { body: { email, password: given } })).status
+    const login = async (attempt: string) =>
+      (await app.call('/api/login', { body: { email, password: attempt } })).status
     const guesses = await Promise.all(Array.from({ length: 8 }, () => login('wrong')))
     assert.deepEqual(guesses.toSorted(), [401, 401, 401, 429, 429, 429, 429, 429])
     assert.equal(await login(password), 429)
@@ -144,20 +144,20 @@ describe('A test app', () => {
     assert.equal(await login(password), 200)
   })
 
-  it('lets nobody wait for ever on a clock that stands still', async () => {
-    const app = await started({ settings: { LOGIN_LIMIT_ADDRESS: '3/15m' } })
-    // Those behind the third look again after a while, which passes on no clock but the machine's.
+  it('lets no request wait forever on a stopped clock', async () => {
+    const app = await startTestApp({ settings: { LOGIN_LIMIT_ADDRESS: '3/15m' } })
+    // The logins after the third poll again after a delay, which elapses only on the machine's clock.
     const guesses = await Promise.all(
       Array.from({ length: 6 }, async (_, index) => {
-        const body = { email: `nobody-${index}@example.com`, password: 'wrong' }
+        const body = { email: `unknown-${index}@example.com`, password: 'wrong' }
         return (await app.call('/api/login', { body })).status
       }),
     )
     assert.deepEqual(guesses.toSorted(), [401, 401, 401, 429, 429, 429])
   })
 
-  it('keeps what a handler threw, which no answer tells', async () => {
-    const app = await started({ routes: ORDERS })
+  it('exposes the error that a handler threw, which no response contains', async () => {
+    const app = await startTestApp({ routes: ORDERS })
     const { status, body } = await app.asService().call('/api/faults', { method: 'GET' })
     assert.deepEqual([status, body.reason], [500, 'internal'])
     const [logged] = app.logged
@@ -167,28 +167,28 @@ describe('A test app', () => {
     assert.deepEqual([thrown.message, others], [logged?.message, []])
   })
 
-  it('refuses a mistake in a setting, and an e-mail that is taken', async () => {
-    await assert.rejects(started({ settings: { TOKEN_TTL: 'soon' } }), ConfigurationRefused)
-    const app = await started({ settings: { COMMON_PASSWORDS: 'refused' } })
+  it('refuses an invalid setting and a taken e-mail', async () => {
+    await assert.rejects(startTestApp({ settings: { TOKEN_TTL: 'soon' } }), ConfigurationRefused)
+    const app = await startTestApp({ settings: { COMMON_PASSWORDS: 'refused' } })
     await app.customer({ email: 'ana@example.com' })
     await assert.rejects(app.customer({ email: 'ANA@example.com' }), /taken/)
     await assert.rejects(app.customer({ password: 'password1' }))
   })
 
-  it('lets several stand beside one another, and shares nothing among them', async () => {
-    const [one, other] = [await started(), await started()]
+  it('shares nothing with other test apps', async () => {
+    const [one, other] = [await startTestApp(), await startTestApp()]
     const bot = await one.as(await one.customer(), { abilities: ['*'] })
     assert.notEqual(one.url, other.url)
     assert.equal((await other.call('/api/me', { token: bot.secret })).status, 401)
   })
 })
 
-describe('A test app that is closed', () => {
+describe('A closed test app', () => {
   for (const [TOKEN_LAST_USED, writes] of [
     ['on', 'writes'],
     ['off', 'does not write'],
   ] as const) {
-    it(`${writes} the last uses of tokens with TOKEN_LAST_USED=${TOKEN_LAST_USED}, and answers nobody`, async () => {
+    it(`${writes} the last uses of tokens with TOKEN_LAST_USED=${TOKEN_LAST_USED}, and refuses connections`, async () => {
       const app = await createTestApp({ settings: { TOKEN_LAST_USED } })
       const ana = await app.customer()
       const bot = await app.as(ana, { abilities: ['*'] })
