@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { BEHIND_PROXY, fromAnotherAddress } from '../support/many-addresses.ts'
-import type { RawAnswer } from '../support/raw-http.ts'
+import type { RawResponse } from '../support/raw-http.ts'
 import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
 import type { Trial } from './row.ts'
 import { flawOf } from './wire.ts'
-import { tapAnswers } from './wiretap.ts'
+import { tapResponses } from './wiretap.ts'
 
 const CLOSED_MS = 3000
 
@@ -30,7 +30,7 @@ export async function withApp(
   try {
     const app = await startApp({ ...options, env: { ...BEHIND_PROXY, ...options.env }, database })
     const poolMax = Number(options.env?.DATABASE_POOL_MAX ?? 10)
-    const untap = tapAnswers(app.port, (answer, method) => {
+    const untap = tapResponses(app.port, (answer, method) => {
       const flaw = flawOnWire(answer, method)
       trial.require(flaw === null, () => `on the wire: ${flaw}`)
       trial.require(hasBugs || answer.status !== 500, () => `on the wire: ${answer.body}`)
@@ -70,7 +70,7 @@ export async function loginStatus(app: RunningApp, email: string, password: stri
   return (await app.call('/api/login', { body: { email, password } })).status
 }
 
-function flawOnWire(answer: RawAnswer, method: string | undefined): string | null {
+function flawOnWire(answer: RawResponse, method: string | undefined): string | null {
   const flaw = flawOf(answer)
   return method === 'HEAD' && flaw === `${answer.status} without a body` ? null : flaw
 }

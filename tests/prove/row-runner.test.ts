@@ -11,7 +11,7 @@ import { sendRaw } from '../support/raw-http.ts'
 import { temporaryFolder } from '../support/running-process.ts'
 import { type RowRunner, rowRunner } from './row-runner.ts'
 import { flawOf } from './wire.ts'
-import { tapAnswers } from './wiretap.ts'
+import { tapResponses } from './wiretap.ts'
 
 const root = join(import.meta.dirname, '../..')
 const serverUrl = process.env.TEST_DATABASE_URL ?? ''
@@ -57,7 +57,7 @@ describe('what is required of every row', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo
     const heard: string[] = []
-    const untap = tapAnswers(port, (answer, method) =>
+    const untap = tapResponses(port, (answer, method) =>
       heard.push(`${method}: ${answer.body}: ${flawOf(answer)}`),
     )
     try {

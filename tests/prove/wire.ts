@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { RawAnswer, RawExchange } from '../support/raw-http.ts'
+import type { RawResponse, RawExchange } from '../support/raw-http.ts'
 import type { Trial } from './row.ts'
 
 /** A small random source that one number repeats (mulberry32). */
@@ -14,7 +14,7 @@ export function randomFrom(seed: number): (below: number) => number {
 }
 
 /** What is wrong with an answer as one of ours, whatever it answers; null when nothing is. */
-export function flawOf(answer: RawAnswer | undefined): string | null {
+export function flawOf(answer: RawResponse | undefined): string | null {
   if (answer === undefined) return 'no answer'
   const { status, headers, body } = answer
   if (status === 100) return null
@@ -59,7 +59,7 @@ export function isUnavailable(
 }
 
 /** Expects exactly these statuses, each in an answer of ours, and the connection ended when the last one says so. */
-export function expectAnswers(
+export function expectResponses(
   trial: Trial,
   label: string,
   seen: RawExchange,

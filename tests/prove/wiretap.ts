@@ -1,15 +1,15 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { type RawAnswer, takeAnswer } from '../support/raw-http.ts'
+import { type RawResponse, takeResponse } from '../support/raw-http.ts'
 
 /**
  * Hears every whole answer that the server on a port of this process puts on the wire, whoever asked, with the method
  * of its request, where that could be read. Answers how to stop.
  */
-export function tapAnswers(
+export function tapResponses(
   port: number,
-  hear: (answer: RawAnswer, method: string | undefined) => void,
+  hear: (answer: RawResponse, method: string | undefined) => void,
 ): () => void {
   /** The methods of the requests on a connection that have no answer yet, in their order. */
   const asked = new WeakMap<Socket, string[]>()
@@ -23,10 +23,10 @@ export function tapAnswers(
     hearBytes(socket, (bytes) => {
       text += bytes.toString('latin1')
       for (;;) {
-        const taken = takeAnswer(text, methods[0] === 'HEAD')
+        const taken = takeResponse(text, methods[0] === 'HEAD')
         if (taken === null) return
         text = taken.rest
-        hear(taken.answer, taken.answer.status < 200 ? methods[0] : methods.shift())
+        hear(taken.response, taken.response.status < 200 ? methods[0] : methods.shift())
       }
     })
   }

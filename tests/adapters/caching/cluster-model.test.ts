@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { sketchOfCache } from '../../mutants/caching.ts'
 import { CLUSTER_MUTANTS, SPARE_MUTANTS } from '../../mutants/cluster.ts'
-import { HOUSE } from '../../support/cluster-model/parts.ts'
+import { PRODUCTION_PARTS } from '../../support/cluster-model/parts.ts'
 import { clusterProperty } from '../../support/cluster-model/property.ts'
 import { newClusterTally } from '../../support/cluster-model/tally.ts'
 
@@ -17,7 +17,7 @@ const MUTANT_SEED = { seed: 7, ...SEED }
 describe('row G1: among several instances a revocation is exact, whatever fails', () => {
   it('with the parts of the house', async (t) => {
     const tally = newClusterTally()
-    await fc.assert(clusterProperty(HOUSE, tally), { numRuns: RUNS, ...SEED })
+    await fc.assert(clusterProperty(PRODUCTION_PARTS, tally), { numRuns: RUNS, ...SEED })
     t.diagnostic(`G1: ${RUNS} runs of 2 to 5 instances, 0 wrong answers: ${JSON.stringify(tally)}`)
     // What the property speaks of must have happened, and often.
     assert.ok(tally.accepted > 5 * RUNS, 'too few were accepted')
@@ -36,17 +36,20 @@ describe('row G1: among several instances a revocation is exact, whatever fails'
   })
 
   it('with the sketch of a cache that some of the mistakes are made in', async () => {
-    const parts = { ...HOUSE, cached: sketchOfCache(null) }
+    const parts = { ...PRODUCTION_PARTS, cached: sketchOfCache(null) }
     await fc.assert(clusterProperty(parts), { numRuns: MUTANT_RUNS, ...MUTANT_SEED })
   })
 
   for (const [mistake, parts] of Object.entries(CLUSTER_MUTANTS)) {
     it(`but not when one ${mistake}: that is found within ${MUTANT_RUNS} runs`, async (t) => {
-      const { failed, numRuns, errorInstance } = await fc.check(clusterProperty({ ...HOUSE, ...parts }), {
-        numRuns: MUTANT_RUNS,
-        endOnFailure: true,
-        ...MUTANT_SEED,
-      })
+      const { failed, numRuns, errorInstance } = await fc.check(
+        clusterProperty({ ...PRODUCTION_PARTS, ...parts }),
+        {
+          numRuns: MUTANT_RUNS,
+          endOnFailure: true,
+          ...MUTANT_SEED,
+        },
+      )
       assert.ok(failed, 'survived')
       assert.ok(errorInstance instanceof Error)
       assert.match(errorInstance.message, /^(accepted after|accepted a second|healed, but) /)
@@ -56,7 +59,10 @@ describe('row G1: among several instances a revocation is exact, whatever fails'
 
   for (const [rule, parts] of Object.entries(SPARE_MUTANTS)) {
     it(`even when one ${rule}: another rule makes up for it`, async () => {
-      await fc.assert(clusterProperty({ ...HOUSE, ...parts }), { numRuns: MUTANT_RUNS, ...MUTANT_SEED })
+      await fc.assert(clusterProperty({ ...PRODUCTION_PARTS, ...parts }), {
+        numRuns: MUTANT_RUNS,
+        ...MUTANT_SEED,
+      })
     })
   }
 })

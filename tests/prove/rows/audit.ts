@@ -5,7 +5,7 @@ import { tokenSecrets } from '../../../src/adapters/node-crypto/token-secrets.ts
 import type { AuditEventName } from '../../../src/application/audit-events.ts'
 import { callAt } from '../../../src/testing/call.ts'
 import type { TestDatabase } from '../../support/database.ts'
-import { takeAnswer } from '../../support/raw-http.ts'
+import { takeResponse } from '../../support/raw-http.ts'
 import { PASSWORD } from '../../support/running-app.ts'
 import { startLatchkey } from '../../support/running-process.ts'
 import { withApp } from '../app.ts'
@@ -154,7 +154,7 @@ function responded(port: number, { head, body, event }: Ask, requestId: string, 
     let isTold = false
     socket.setEncoding('latin1').on('data', (chunk) => {
       received += chunk
-      if (isTold || takeAnswer(received, false) === null) return
+      if (isTold || takeResponse(received, false) === null) return
       isTold = true
       tell({ requestId, event })
     })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { type RawAnswer, sendRaw } from '../../support/raw-http.ts'
+import { type RawResponse, sendRaw } from '../../support/raw-http.ts'
 import { PASSWORD, type RunningApp } from '../../support/running-app.ts'
 import { withApp } from '../app.ts'
 import { type Row, Skipped } from '../row.ts'
@@ -19,7 +19,7 @@ async function login(
   app: RunningApp,
   body: Buffer | string,
   type = JSON_TYPE,
-): Promise<RawAnswer | undefined> {
+): Promise<RawResponse | undefined> {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   const pieces = [loginHead(bytes.length, type), bytes]
   return (await sendRaw(app.port, pieces, { answers: 1, quietMs: 4000 })).answers[0]
@@ -258,7 +258,7 @@ export const bodyRows: readonly Row[] = [
             const times: number[] = []
             for (let round = 0; round < trial.size; round++) {
               const before = process.cpuUsage()
-              const answer = (await ask(null)) as RawAnswer | undefined
+              const answer = (await ask(null)) as RawResponse | undefined
               const { user, system } = process.cpuUsage(before)
               times.push((user + system) / 1000)
               trial.expect(

@@ -5,7 +5,7 @@ import type { RunningApp } from '../../support/running-app.ts'
 import { withApp } from '../app.ts'
 import { GOOD, MALFORMED } from '../payloads.ts'
 import type { Mutant, Row, Trial } from '../row.ts'
-import { expectAnswers, inParallel, randomFrom } from '../wire.ts'
+import { expectResponses, inParallel, randomFrom } from '../wire.ts'
 
 const GATE = 'src/adapters/http/server/request-checks.ts'
 const CONNECTIONS = 'src/adapters/http/server/connections.ts'
@@ -74,7 +74,7 @@ export const framingRows: readonly Row[] = [
           // Whole, and in two pieces: where a piece ends decides nothing.
           const cut = 1 + ((i * 7) % (bytes.length - 1))
           const pieces = i < payloads.length ? bytes : [bytes.slice(0, cut), 5, bytes.slice(cut)]
-          expectAnswers(trial, name, await sendRaw(app.port, pieces, { quietMs: 4000 }), [400])
+          expectResponses(trial, name, await sendRaw(app.port, pieces, { quietMs: 4000 }), [400])
         })
         trial.expect(handled() === 0, () => `${handled()} handlers ran`)
       }),
@@ -120,7 +120,7 @@ export const framingRows: readonly Row[] = [
             answers: isGood ? statuses.length : Infinity,
             quietMs: 4000,
           })
-          expectAnswers(trial, name, seen, statuses)
+          expectResponses(trial, name, seen, statuses)
           const canaries = seen.answers.filter(({ headers }) =>
             headers.some(([, value]) => value === 'canary'),
           ).length
@@ -227,7 +227,7 @@ export const framingRows: readonly Row[] = [
               const all = place === 'first' ? [authorization, ...list] : [...list, authorization]
               const bytes = `POST /api/me HTTP/1.1\r\nHost: a\r\n${all.join('\r\n')}\r\n\r\n`
               const seen = await sendRaw(app.port, bytes, { answers: status === 200 ? 1 : Infinity })
-              expectAnswers(trial, `${lines} lines, Authorization ${place}`, seen, [status])
+              expectResponses(trial, `${lines} lines, Authorization ${place}`, seen, [status])
             }
           }
         }

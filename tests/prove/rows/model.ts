@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { HOUSE } from '../../support/cluster-model/parts.ts'
+import { PRODUCTION_PARTS } from '../../support/cluster-model/parts.ts'
 import { clusterProperty } from '../../support/cluster-model/property.ts'
 import { newClusterTally } from '../../support/cluster-model/tally.ts'
 import { newTally, revocationProperty, type Tally } from '../../support/revocation-model.ts'
@@ -189,8 +189,8 @@ export const modelRows: readonly Row[] = [
       const one = newTally()
       const several = newClusterTally()
       const runsOfOne = Math.round(trial.size * SHARE_OF_ONE_INSTANCE)
-      await play(trial, 'one instance', revocationProperty(HOUSE.cached, one), runsOfOne, one)
-      await play(trial, 'several', clusterProperty(HOUSE, several), trial.size - runsOfOne, several)
+      await play(trial, 'one instance', revocationProperty(PRODUCTION_PARTS.cached, one), runsOfOne, one)
+      await play(trial, 'several', clusterProperty(PRODUCTION_PARTS, several), trial.size - runsOfOne, several)
     },
   },
 ]

@@ -25,11 +25,11 @@ const anySetting: fc.Arbitrary<Setting> = fc.record({
 })
 
 /**
- * Several instances over one store, in simulated time: their links freeze, lag and break, their heartbeats get lost,
- * they are paused, killed, started and stopped, and clocks run apart. A validation that begins after the
- * acknowledgement of a change that ended its token is never accepted on any instance, nor one that begins a second
- * after the change, whoever made it, nor on one instance after it refused; none is refused before its token ended.
- * Each acknowledgement takes a lease at most, and what was healed answers from its cache.
+ * The property of several instances on one store, in simulated time. Listener connections freeze, lag and break;
+ * heartbeats get lost; processes are paused, killed, started and stopped; clocks drift apart. No instance accepts a
+ * token in a validation that begins after the acknowledgement of a change that ended the token, nor in one that begins
+ * a second after any change, nor after the same instance has refused it. No instance refuses a token before it ended.
+ * An acknowledgement takes at most one lease. After the faults end, instances use their caches again.
  */
 export function clusterProperty(
   parts: Parts,
@@ -65,12 +65,12 @@ async function play(run: Run, steps: readonly Step[]): Promise<void> {
     perform(step)
   }
   await time.run(LEASE_MS)
-  // Whatever was stored too late is still there.
+  // A row that was stored too late would still be cached.
   clients.validateEverywhere(history.known.slice(-8))
   await time.run(0)
   if (setting.heals) await heal()
 
-  /** All faults end; after a while each instance keeps what it reads, and acknowledgements are quick again. */
+  /** Ends all faults. After a while each instance caches again, and acknowledgements are quick again. */
   async function heal(): Promise<void> {
     chance.isCalm = true
     for (const process of processes.alive()) process.linkDelayMs = 0
@@ -84,7 +84,7 @@ async function play(run: Run, steps: readonly Step[]): Promise<void> {
       clients.validateEverywhere([token])
       await time.run(20)
     }
-    assert.equal(tally.hits - hitsBefore, processes.alive().length, 'healed, but keeps nothing')
+    assert.equal(tally.hits - hitsBefore, processes.alive().length, 'healed, but caches nothing')
     const earlyBefore = tally.acknowledgedEarly
     for (const process of processes.alive().slice(0, 1)) time.watch(clients.logOut(process, token))
     await time.run(20)
