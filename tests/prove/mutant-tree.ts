@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Mutant } from './row.ts'
 
-/** Lends a copy of the checkout in which one guard is taken away, and removes it afterwards. */
+/** Passes a copy of the checkout with the mutant's change to `use`, and removes it afterwards. */
 export async function withMutant<T>(
   root: string,
   mutant: Mutant,
@@ -33,7 +33,10 @@ export async function withMutant<T>(
   }
 }
 
-/** The source with the mutant's change; throws when the place is not there exactly once, so that none goes stale. */
+/**
+ * Returns the source with the mutant's change. Throws unless the text occurs exactly once, so that no mutant goes
+ * stale.
+ */
 export function mutated(source: string, { name, file, find, replace, and }: Mutant): string {
   const places = source.split(find).length - 1
   if (places !== 1)

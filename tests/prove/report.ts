@@ -7,21 +7,21 @@ const ROOT = join(import.meta.dirname, '../..')
 const RESULTS = join(ROOT, 'tests/prove/results.json')
 export const DOCUMENT = join(ROOT, 'docs/proof.md')
 
-/** What came of a mutant: what told it from the source, or null when nothing did. */
+/** The result of a mutant: what revealed it, or null when it survived. */
 export interface Found {
   readonly name: string
   readonly by: string | null
 }
 
-/** What came of a row and its mutants, when it last ran at release size, and where. */
+/** The latest result of a row and its mutants at release size, and where it ran. */
 interface Result extends Pick<Outcome, 'trials' | 'failures' | 'notes'> {
   readonly seconds: number
   readonly mutants: readonly Found[]
   readonly where: string
 }
 
-/** Keeps what came of a row beside what came of the others, and writes the document anew from all of them. */
-export async function keepResult(
+/** Stores the result of a row beside the others, and writes the document from all of them. */
+export async function storeResult(
   rows: readonly Row[],
   { id }: Row,
   { trials, failures, notes }: Outcome,
@@ -35,12 +35,15 @@ export async function keepResult(
   writeFileSync(DOCUMENT, documentOf(rows, results))
 }
 
-/** Below what share the fault is with 95 % confidence, after so many trials without one; three or fewer bound nothing. */
+/**
+ * Returns the upper bound of the fault rate with 95 % confidence, when no trial failed. Three or fewer trials bound
+ * nothing.
+ */
 export function boundOf({ trials, failures }: Pick<Outcome, 'trials' | 'failures'>): string {
   return failures === 0 && trials > 3 ? `${((3 / trials) * 100).toPrecision(2)} %` : '-'
 }
 
-/** The document of all results; the rows that have none yet are named in its head. */
+/** Returns the document of all results. Its head names the rows without a result. */
 export function documentOf(rows: readonly Row[], results: Readonly<Record<string, Result>>): string {
   const known = rows.flatMap((row) => {
     const result = results[row.id]
@@ -83,7 +86,7 @@ mutants: changes of the source that take one guard away, each of which its row h
 npm run prove -- --size release
 \`\`\`
 
-which takes hours; \`npm run prove\` ends in minutes, and \`-- --row G8\` tries one row. Zero wrong of n means that the checkFailed
+which takes hours; \`npm run prove\` ends in minutes, and \`-- --row G8\` tries one row. Zero wrong of n means that the fault
 is rarer than 3/n with 95 % confidence. ${mutants.filter(({ by }) => by !== null).length} of ${mutants.length} mutants were found out.
 
 ${notYet}${table}

@@ -1,17 +1,17 @@
-/** Proves the promises of the reliability plan: `npm run prove [-- --size ci|release] [--row B1]… [--mutants 1/3]`. */
+/** Tests the promises of the reliability plan: `npm run prove [-- --size ci|release] [--row B1]… [--mutants 1/3]`. */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openTestServer } from '../support/test-server.ts'
 import { withMutant } from './mutant-tree.ts'
-import { boundOf, type Found, keepResult } from './report.ts'
+import { boundOf, type Found, storeResult } from './report.ts'
 import { type Mutant, type Outcome, type Row, type Size, trialsOf } from './row.ts'
 import { rowRunner } from './row-runner.ts'
 import { ROWS } from './rows.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Rows at once: they mostly wait, but where times decide nothing may run beside one. */
+/** Concurrent rows. They mostly wait; but where times decide, nothing may run beside one. */
 const ROWS_AT_ONCE = { ci: 2, release: 1 }
-/** Mutants of one row at once: no time decides about them. */
+/** Concurrent mutants of one row. No time decides about them. */
 const MUTANTS_AT_ONCE = { ci: 1, release: 2 }
 const ROW_MS = { ci: 180_000, mutant: 180_000, release: 3_600_000 }
 
@@ -51,7 +51,7 @@ try {
   runner.close()
   await server.close()
 }
-if (interrupted) print('\nIt was interrupted.')
+if (interrupted) print('\nThe run was interrupted.')
 else if (wrong > 0) print(`\n${wrong} rows or mutants went wrong.`)
 else
   print(
@@ -59,7 +59,7 @@ else
   )
 process.exitCode = wrong === 0 && !interrupted ? 0 : 1
 
-/** Takes one after the other from those that wait. */
+/** Runs the waiting rows one after another. */
 async function proveAll(waiting: Row[]): Promise<void> {
   for (let row = waiting.shift(); row && !interrupted; row = waiting.shift()) await prove(row)
 }
@@ -86,7 +86,7 @@ async function prove(row: Row): Promise<void> {
   const found: Found[] = []
   await Promise.all(Array.from({ length: MUTANTS_AT_ONCE[size] }, findOutAll))
   if (size === 'release' && parts === 1 && !interrupted)
-    await keepResult(ROWS, row, outcome, seconds, found, server.url)
+    await storeResult(ROWS, row, outcome, seconds, found, server.url)
 
   async function findOutAll(): Promise<void> {
     for (let mutant = waiting.shift(); mutant && !interrupted; mutant = waiting.shift())
@@ -94,7 +94,7 @@ async function prove(row: Row): Promise<void> {
   }
 }
 
-/** Answers the first thing that told the mutant from the source, or null when it survived. */
+/** Returns the first failure that revealed the mutant, or null when it survived. */
 async function findOut(row: Row, mutant: Mutant): Promise<string | null> {
   const { failures, examples } = await withMutant(ROOT, mutant, (tree) => runRow(row, 'mutant', tree)).catch(
     (error: Error) => ({ failures: 0, examples: [error.message] }),
@@ -117,7 +117,7 @@ function line(...cells: readonly string[]): string {
   return cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' ')
 }
 
-/** The part of all mutants that is tried, such as the first of three: `1/3`. */
+/** Parses the part of all mutants to run, such as the first of three: `1/3`. */
 function partOf(text: string): readonly [part: number, parts: number] {
   const [, part = 0, parts = 0] = /^([1-9]\d?)\/([1-9]\d?)$/.exec(text)?.map(Number) ?? []
   return part > 0 && part <= parts ? [part, parts] : usage(`no part of mutants ${text}, such as 1/3`)
