@@ -52,7 +52,7 @@ export function documentOf(rows: readonly Row[], results: Readonly<Record<string
   const missing = rows.filter(({ id }) => results[id] === undefined).map(({ id }) => id)
   const mutants = known.flatMap(({ result }) => result.mutants)
   const table = markdownTable(
-    ['row', 'promise', 'tried', 'wrong', 'below (95 %)'],
+    ['row', 'promise', 'trials', 'failures', 'upper bound (95 %)'],
     known.map(({ row, result }) => [
       row.id,
       row.promise,
@@ -67,27 +67,25 @@ export function documentOf(rows: readonly Row[], results: Readonly<Record<string
 ${row.promise}.
 
 ${[
-  `- ${result.trials.toLocaleString('en-US')} tried, ${result.failures} wrong, ${Math.round(result.seconds)} s; ${result.where}.`,
+  `- ${result.trials.toLocaleString('en-US')} trials, ${result.failures} failures, ${Math.round(result.seconds)} s; ${result.where}.`,
   ...result.notes.map((note) => `- ${note}.`),
-  ...result.mutants.map(({ name, by }) => `- Mutant "${name}": ${by === null ? 'SURVIVED' : 'found out'}.`),
+  ...result.mutants.map(({ name, by }) => `- Mutant "${name}": ${by === null ? 'SURVIVED' : 'found'}.`),
 ].join('\n')}
 `,
   )
   const notYet =
-    missing.length === 0
-      ? ''
-      : `Not yet tried at that size, and so not in the table: ${missing.join(' ')}.\n\n`
+    missing.length === 0 ? '' : `Not yet run at that size, and so not in the table: ${missing.join(' ')}.\n\n`
   return `# Proof
 
-What the service promises is tried here with real processes, sockets, signals and PostgreSQL servers, and held against
-mutants: changes of the source that take one guard away, each of which its row has to find out. Written by
+Each row tests a promise of the service with real processes, sockets, signals and PostgreSQL servers. It must also find
+its mutants: changes of the source that remove one guard. This document is written by
 
 \`\`\`sh
 npm run prove -- --size release
 \`\`\`
 
-which takes hours; \`npm run prove\` ends in minutes, and \`-- --row G8\` tries one row. Zero wrong of n means that the fault
-is rarer than 3/n with 95 % confidence. ${mutants.filter(({ by }) => by !== null).length} of ${mutants.length} mutants were found out.
+which takes hours. \`npm run prove\` takes minutes, and \`-- --row G8\` runs one row. Zero failures in n trials mean that the
+failure rate is below 3/n with 95 % confidence. ${mutants.filter(({ by }) => by !== null).length} of ${mutants.length} mutants were found.
 
 ${notYet}${table}
 

@@ -39,11 +39,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const server = await openTestServer(process.env)
 print(`Proof at size ${size} on ${server.choice}.\n`)
-let wrong = 0
+let failed = 0
 let mutants = 0
 let tried = 0
 try {
-  print(line('row', 'size', 'tried', 'wrong', 'below (95 %)', 'seconds', 'promise'))
+  print(line('row', 'size', 'trials', 'failures', 'bound (95 %)', 'seconds', 'promise'))
   const beside = rows.filter(({ alone }) => !alone)
   await Promise.all(Array.from({ length: ROWS_AT_ONCE[size] }, () => proveAll(beside)))
   await proveAll(rows.filter(({ alone }) => alone))
@@ -52,12 +52,12 @@ try {
   await server.close()
 }
 if (interrupted) print('\nThe run was interrupted.')
-else if (wrong > 0) print(`\n${wrong} rows or mutants went wrong.`)
+else if (failed > 0) print(`\n${failed} rows or mutants failed.`)
 else
   print(
-    `\nEvery row holds${values['no-mutants'] ? '; no mutant was tried' : `, and each of ${tried} mutants of ${mutants} was found out`}.`,
+    `\nEvery row passed${values['no-mutants'] ? '; no mutant was run' : `, and ${tried} of ${mutants} mutants were run and found`}.`,
   )
-process.exitCode = wrong === 0 && !interrupted ? 0 : 1
+process.exitCode = failed === 0 && !interrupted ? 0 : 1
 
 /** Runs the waiting rows one after another. */
 async function proveAll(waiting: Row[]): Promise<void> {
@@ -76,8 +76,8 @@ async function prove(row: Row): Promise<void> {
   for (const note of notes) lines.push(`        ${note}`)
   if (skipped !== undefined) lines.push(`        SKIPPED: ${skipped}`)
   else if (failures > 0 || trials === 0) {
-    wrong++
-    for (const example of examples) lines.push(`        WRONG: ${example}`)
+    failed++
+    for (const example of examples) lines.push(`        FAILED: ${example}`)
   }
   print(lines.join('\n'))
   if (values['no-mutants'] || skipped !== undefined) return
@@ -101,8 +101,8 @@ async function findOut(row: Row, mutant: Mutant): Promise<string | null> {
   )
   if (interrupted) return null
   const example = examples[0]?.split('\n')[0]?.slice(0, 90) ?? ''
-  if (failures === 0) wrong++
-  const seen = failures === 0 ? 'SURVIVED' : `found out by ${failures}, such as ${example}`
+  if (failures === 0) failed++
+  const seen = failures === 0 ? 'SURVIVED' : `found by ${failures} failures, such as ${example}`
   print(`        ${row.id}, mutant "${mutant.name}": ${seen}`)
   return failures === 0 ? null : example
 }
@@ -113,7 +113,7 @@ function runRow({ id }: Row, size: Size | 'mutant', tree: string): Promise<Outco
 }
 
 function line(...cells: readonly string[]): string {
-  const widths = [6, 9, 9, 6, 13, 8]
+  const widths = [6, 9, 9, 9, 13, 8]
   return cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' ')
 }
 
