@@ -154,7 +154,7 @@ describe('the operator’s page in a browser', { skip }, () => {
   test('keeps no token: closed or loaded anew it shows nothing', async () => {
     const { email } = await app.addCustomer()
     const { page, observed } = await opened()
-    assert.deepEqual(await inPage(page, 'kept()'), [0, 0, ''])
+    assert.deepEqual(await inPage(page, 'persistedData()'), [0, 0, ''])
     await page.fill('#email', email)
     await page.click('#search button')
     await page.waitForSelector('#who')

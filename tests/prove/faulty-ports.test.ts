@@ -4,9 +4,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { faultyPorts, type PortRun } from './faulty-ports.ts'
+import { createFaultyPorts, type PortRun } from './faulty-ports.ts'
 
-const ports = faultyPorts()
+const ports = createFaultyPorts()
 after(() => ports.close())
 
 const counter = ports.named('counter', {

@@ -22,7 +22,7 @@ export interface PortRun {
 }
 
 /** Whether both are the same call: the n-th of its port, of the same method. */
-export function isSame(one: PortCall, other: PortCall): boolean {
+export function isSameCall(one: PortCall, other: PortCall): boolean {
   return one.port === other.port && one.method === other.method && one.n === other.n
 }
 
@@ -35,7 +35,7 @@ export interface FaultyPorts {
   close(): void
 }
 
-export function faultyPorts(): FaultyPorts {
+export function createFaultyPorts(): FaultyPorts {
   const current = new AsyncLocalStorage<PortRun | undefined>()
   const runs = new Map<string, PortRun>()
   const begin = (message: unknown) => {
@@ -82,7 +82,8 @@ function callIn(
   const n = 1 + calls.filter((earlier) => earlier.port === port).length
   const call = { port, method, n, isAsync: false }
   calls.push(call)
-  const response = struck !== undefined && isSame(call, struck.call) ? struck.fate(proceed, last) : proceed()
+  const response =
+    struck !== undefined && isSameCall(call, struck.call) ? struck.fate(proceed, last) : proceed()
   call.isAsync = response instanceof Promise
   return response
 }

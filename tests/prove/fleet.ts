@@ -59,7 +59,7 @@ function makeInstance(trial: Trial, port: number, settings: Record<string, strin
 }
 
 /** Returns what was wrong with an orderly exit, whose last line is the goodbye; null when nothing was. */
-export function flawOfEnd({ code, signal, stdout, stderr }: Ended): string | null {
+export function findExitFlaw({ code, signal, stdout, stderr }: Ended): string | null {
   const last = stdout.trim().split('\n').at(-1) ?? ''
   if (code !== 0) return `it ended by ${signal ?? code}`
   if (!last.includes('"service.stopped"')) return `its last line is ${last}`

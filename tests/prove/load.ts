@@ -28,7 +28,7 @@ const LOGINS = 10
  * Sends `rate` requests a second on persistent connections, whatever their outcome: validations of a token, and logins
  * of these customers in turn.
  */
-export function steadyLoad({
+export function startLoad({
   url,
   rate,
   count,

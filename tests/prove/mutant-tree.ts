@@ -26,7 +26,7 @@ export async function withMutant<T>(
     }
     await symlink(join(root, 'node_modules'), join(tree, 'node_modules'))
     const file = join(tree, mutant.file)
-    await writeFile(file, mutated(await readFile(file, 'utf8'), mutant))
+    await writeFile(file, applyMutant(await readFile(file, 'utf8'), mutant))
     return await use(tree)
   } finally {
     await rm(tree, { recursive: true, force: true })
@@ -37,10 +37,10 @@ export async function withMutant<T>(
  * Returns the source with the mutant's change. Throws unless the text occurs exactly once, so that no mutant goes
  * stale.
  */
-export function mutated(source: string, { name, file, find, replace, and }: Mutant): string {
+export function applyMutant(source: string, { name, file, find, replace, and }: Mutant): string {
   const places = source.split(find).length - 1
   if (places !== 1)
     throw new Error(`The mutant "${name}" fits ${places} places of ${file}, and must fit one.`)
   const changed = source.replace(find, () => replace)
-  return and === undefined ? changed : mutated(changed, { name, file, ...and })
+  return and === undefined ? changed : applyMutant(changed, { name, file, ...and })
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { startProcess } from '../support/running-process.ts'
-import { mutated, withMutant } from './mutant-tree.ts'
+import { applyMutant, withMutant } from './mutant-tree.ts'
 import { ROWS } from './rows.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -14,7 +14,7 @@ describe('the mutants of the proof', () => {
       assert.ok(row.mutants.length > 0, 'a row without a mutant does not prove that it can fail')
       for (const mutant of row.mutants) {
         const source = readFileSync(join(root, mutant.file), 'utf8')
-        assert.notEqual(mutated(source, mutant), source)
+        assert.notEqual(applyMutant(source, mutant), source)
       }
     })
   }
@@ -37,7 +37,7 @@ describe('the mutants of the proof', () => {
 
   test('are refused when they fit no place or two', () => {
     const mutant = { name: 'm', file: 'f', find: 'a', replace: 'b' }
-    assert.throws(() => mutated('xyz', mutant), /fits 0 places/)
-    assert.throws(() => mutated('a a', mutant), /fits 2 places/)
+    assert.throws(() => applyMutant('xyz', mutant), /fits 0 places/)
+    assert.throws(() => applyMutant('a a', mutant), /fits 2 places/)
   })
 })

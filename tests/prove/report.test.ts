@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { DOCUMENT, documentOf } from './report.ts'
+import { DOCUMENT, renderDocument } from './report.ts'
 import { ROWS } from './rows.ts'
 
 describe('the document of the proof', () => {
@@ -18,6 +18,6 @@ describe('the document of the proof', () => {
   test('lists no missing row when all have been tried', () => {
     const result = { trials: 1, failures: 0, notes: [], seconds: 1, mutants: [], where: 'here' }
     const all = Object.fromEntries(ROWS.map(({ id }) => [id, result]))
-    assert.doesNotMatch(documentOf(ROWS, all), /Not yet run/)
+    assert.doesNotMatch(renderDocument(ROWS, all), /Not yet run/)
   })
 })

@@ -32,19 +32,19 @@ export async function storeResult(
   const results: Record<string, Result> = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
   results[id] = { trials, failures, notes, seconds, mutants, where: await measuredWhere(serverUrl) }
   writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`)
-  writeFileSync(DOCUMENT, documentOf(rows, results))
+  writeFileSync(DOCUMENT, renderDocument(rows, results))
 }
 
 /**
  * Returns the upper bound of the fault rate with 95 % confidence, when no trial failed. Three or fewer trials bound
  * nothing.
  */
-export function boundOf({ trials, failures }: Pick<Outcome, 'trials' | 'failures'>): string {
+export function upperBound({ trials, failures }: Pick<Outcome, 'trials' | 'failures'>): string {
   return failures === 0 && trials > 3 ? `${((3 / trials) * 100).toPrecision(2)} %` : '-'
 }
 
 /** Returns the document of all results. Its head names the rows without a result. */
-export function documentOf(rows: readonly Row[], results: Readonly<Record<string, Result>>): string {
+export function renderDocument(rows: readonly Row[], results: Readonly<Record<string, Result>>): string {
   const known = rows.flatMap((row) => {
     const result = results[row.id]
     return result === undefined ? [] : [{ row, result }]
@@ -58,7 +58,7 @@ export function documentOf(rows: readonly Row[], results: Readonly<Record<string
       row.promise,
       result.trials.toLocaleString('en-US'),
       String(result.failures),
-      boundOf(result),
+      upperBound(result),
     ]),
   )
   const details = known.map(

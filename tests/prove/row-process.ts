@@ -2,7 +2,7 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { type Outcome, type Row, type Size, Skipped, type Trial, trialsOf } from './row.ts'
+import { countTrials, type Outcome, type Row, type Size, Skipped, type Trial } from './row.ts'
 
 const EXAMPLES = 5
 const CLOSED_MS = 3000
@@ -18,7 +18,7 @@ let skipped: string | undefined
 const examples: string[] = []
 const notes: string[] = []
 const trial: Trial = {
-  size: trialsOf(row, size as Size | 'mutant'),
+  size: countTrials(row, size as Size | 'mutant'),
   judgesTimes: size === 'release',
   folder,
   sharedFolder: dirname(folder),

@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendRaw } from '../support/raw-http.ts'
 import { temporaryFolder } from '../support/running-process.ts'
-import { type RowRunner, rowRunner } from './row-runner.ts'
+import { createRowRunner, type RowRunner } from './row-runner.ts'
 import { flawOf } from './wire.ts'
 import { tapResponses } from './wiretap.ts'
 
@@ -24,7 +24,7 @@ function runPlanted(runner: RowRunner, id: string, timeoutMs = 60_000) {
 describe('the requirements of every row', () => {
   let runner: RowRunner
   before(() => {
-    runner = rowRunner()
+    runner = createRowRunner()
   })
   after(() => runner.close())
 
@@ -77,7 +77,7 @@ describe('the leftovers of a row are cleared', { skip: isLinux() }, () => {
   test('when it exceeds its time limit', async () => {
     const folder = await temporaryFolder()
     try {
-      const runner = rowRunner(folder.path)
+      const runner = createRowRunner(folder.path)
       const outcome = runPlanted(runner, 'hang', 8000)
       await untilServerIn(folder.path)
       assert.match((await outcome).examples.join(), /the process ended by SIGKILL/)

@@ -31,7 +31,7 @@ export interface RowRunner {
 }
 
 /** Creates a runner that stores everything of its rows in one new folder of `parentFolder`. */
-export function rowRunner(parentFolder = tmpdir()): RowRunner {
+export function createRowRunner(parentFolder = tmpdir()): RowRunner {
   const sharedFolder = mkdtempSync(join(parentFolder, 'latchkey-prove-'))
   // The user of the servers below must be able to traverse it.
   chmodSync(sharedFolder, 0o755)

@@ -18,7 +18,7 @@ export interface Row {
 export type Size = 'ci' | 'release'
 
 /** Returns the number of trials of a row. A mutant gets at most those of CI. */
-export function trialsOf({ sizes }: Row, size: Size | 'mutant'): number {
+export function countTrials({ sizes }: Row, size: Size | 'mutant'): number {
   return size === 'mutant' ? (sizes.mutant ?? sizes.ci) : sizes[size]
 }
 

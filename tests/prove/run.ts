@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openTestServer } from '../support/test-server.ts'
 import { withMutant } from './mutant-tree.ts'
-import { boundOf, type Found, storeResult } from './report.ts'
-import { type Mutant, type Outcome, type Row, type Size, trialsOf } from './row.ts'
-import { rowRunner } from './row-runner.ts'
+import { type Found, storeResult, upperBound } from './report.ts'
+import { countTrials, type Mutant, type Outcome, type Row, type Size } from './row.ts'
+import { createRowRunner } from './row-runner.ts'
 import { ROWS } from './rows.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -28,7 +28,7 @@ for (const id of values.row) if (!ROWS.some((row) => row.id === id)) usage(`no r
 const [part, parts] = partOf(values.mutants)
 const rows = ROWS.filter(({ id }) => values.row.length === 0 || values.row.includes(id))
 
-const runner = rowRunner()
+const runner = createRowRunner()
 let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -71,7 +71,13 @@ async function prove(row: Row): Promise<void> {
   const { trials, failures, examples, notes, skipped } = outcome
   const seconds = (performance.now() - beganMs) / 1000
   const lines: string[] = []
-  const cells = [`${trialsOf(row, size)}`, `${trials}`, `${failures}`, boundOf(outcome), seconds.toFixed(1)]
+  const cells = [
+    `${countTrials(row, size)}`,
+    `${trials}`,
+    `${failures}`,
+    upperBound(outcome),
+    seconds.toFixed(1),
+  ]
   lines.push(line(row.id, ...cells, row.promise))
   for (const note of notes) lines.push(`        ${note}`)
   if (skipped !== undefined) lines.push(`        SKIPPED: ${skipped}`)

@@ -46,8 +46,8 @@ function luminance(color) {
 
 /** Replaces the secret before a screenshot. */
 function hideToken() {
-  const answer = document.querySelector('#postLogin .answer')
-  answer.textContent = answer.textContent.replace(/lk_\w{40}/, `lk_${'x'.repeat(40)}`)
+  const element = document.querySelector('#postLogin .answer')
+  element.textContent = element.textContent.replace(/lk_\w{40}/, `lk_${'x'.repeat(40)}`)
   scrollTo(0, 0)
 }
 
@@ -59,8 +59,15 @@ function nameOfFocused() {
 }
 
 /** The number of entries in storage, and the cookies: data that outlives the page. */
-function kept() {
+function persistedData() {
   return [localStorage.length, sessionStorage.length, document.cookie]
 }
 
-Object.assign(globalThis, { plantMarkup, faultsOfAccess, contrastOf, hideToken, nameOfFocused, kept })
+Object.assign(globalThis, {
+  plantMarkup,
+  faultsOfAccess,
+  contrastOf,
+  hideToken,
+  nameOfFocused,
+  persistedData,
+})

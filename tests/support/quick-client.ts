@@ -8,7 +8,7 @@ export interface QuickClient {
   close(): void
 }
 
-export function quickClient(): QuickClient {
+export function createQuickClient(): QuickClient {
   const agent = new Agent({ keepAlive: true })
   return {
     me: (url, token) =>

@@ -133,7 +133,7 @@ function asksOf(emails: readonly string[], tokens: readonly string[]): readonly 
     login(emails[1] ?? '', PASSWORD, 'token.issued'),
     login(emails[2] ?? '', 'wrong', 'login.failed'),
     login(emails[3] ?? '', 'wrong', 'login.failed'),
-    login('nobody@example.com', PASSWORD, 'login.failed'),
+    login('unknown@example.com', PASSWORD, 'login.failed'),
     ...tokens.map((token) => bearer('POST /api/logout', token, 'token.revoked')),
     bearer('POST /api/me', secrets.issue().secret, 'token.denied'),
     bearer('POST /api/me', secrets.issue().secret, 'token.denied'),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasHaProxy, openHaProxy } from '../../support/haproxy.ts'
-import { quickClient } from '../../support/quick-client.ts'
+import { createQuickClient } from '../../support/quick-client.ts'
 import { PASSWORD } from '../../support/running-app.ts'
 import { type Cluster, type Member, post, withCluster } from '../cluster.ts'
 import { NOTHING_APPLIED } from '../naive-forms.ts'
@@ -64,7 +64,7 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
   let isAllOver = false
   const healthyMs: number[] = []
   const slowMs: number[] = []
-  const client = quickClient()
+  const client = createQuickClient()
   const balancer = hasHaProxy()
     ? await openHaProxy(
         cluster.members.map((member) => Number(new URL(member.url()).port)),

@@ -217,7 +217,7 @@ export const credentialRows: readonly Row[] = [
     run: (trial) =>
       withApp(trial, { env: { BCRYPT_COST: '5', ...UNLIMITED } }, async (app) => {
         const causes: Record<string, string> = {
-          unknown: 'nobody@example.com',
+          unknown: 'unknown@example.com',
           wrong: (await app.addCustomer({ email: 'wrong@example.com' })).email,
         }
         for (const [cause, hash] of [

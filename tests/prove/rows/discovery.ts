@@ -112,7 +112,7 @@ async function causesOf(
   const disabled = await app.addCustomer()
   await app.service.useCases.customers.disable(disabled.id, app.service.useCases.deadline())
   return [
-    { cause: 'an unknown e-mail', email: 'nobody@example.com', works: 1 },
+    { cause: 'an unknown e-mail', email: 'unknown@example.com', works: 1 },
     { cause: 'a disabled customer', email: disabled.email, works: 1 },
     { cause: 'no password', email: await withHash(null), works: 1 },
     { cause: 'a damaged hash', email: await withHash('$2b$10$short'), works: 1 },

@@ -153,7 +153,7 @@ export const framingRows: readonly Row[] = [
         async (app) => {
           const { email } = await app.addCustomer()
           const token = await app.login(email)
-          const body = JSON.stringify({ email: 'nobody@example.com', password: 'x' })
+          const body = JSON.stringify({ email: 'unknown@example.com', password: 'x' })
           const seeds = [
             ...Object.values(GOOD),
             `POST /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`,

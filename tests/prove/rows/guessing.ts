@@ -50,7 +50,7 @@ export const guessingRows: readonly Row[] = [
         for (let round = 0; round < trial.size; round++) {
           for (const instances of [apps.slice(0, 1), apps]) {
             const { email } = await first(apps).addCustomer()
-            for (const account of [email, `nobody-${round}-${instances.length}@example.com`]) {
+            for (const account of [email, `unknown-${round}-${instances.length}@example.com`]) {
               const responses = await Promise.all(
                 Array.from({ length: 200 }, (_, i) => loginAgain(at(instances, i), account, 'wrong')),
               )
@@ -204,7 +204,7 @@ export const guessingRows: readonly Row[] = [
         await withApp(trial, { env }, async (app) => {
           for (let round = 0; round < trial.size; round++) {
             const { email } = await app.addCustomer()
-            for (const account of [email, `nobody-${round}@example.com`]) {
+            for (const account of [email, `unknown-${round}@example.com`]) {
               const beganMs = performance.now()
               const responses: Called[] = []
               // A batch size that does not wait long, even on a busy machine.

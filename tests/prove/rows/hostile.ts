@@ -68,7 +68,7 @@ export const hostileRows: readonly Row[] = [
             `select pid from pg_stat_activity where datname = current_database() and application_name = 'latchkey' order by pid`,
           )
         // Fills the pool first, so that every missing connection afterwards was dropped.
-        await inParallel(200, 20, async () => void (await loginStatus(app, 'nobody@example.com', 'x')))
+        await inParallel(200, 20, async () => void (await loginStatus(app, 'unknown@example.com', 'x')))
         const before = (await backends()).map(({ pid }) => pid)
         const random = randomFrom(trial.size)
         await inParallel(trial.size, 16, async () => {

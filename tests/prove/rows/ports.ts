@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { withApp } from '../app.ts'
 import {
+  createFaultyPorts,
   type Fate,
   type FaultyPorts,
-  faultyPorts,
-  isSame,
+  isSameCall,
   type PortCall,
   type PortRun,
 } from '../faulty-ports.ts'
@@ -178,7 +178,7 @@ export const portRows: readonly Row[] = [
 
 /** Injects every fault at every call of every kind of request, on one service. */
 async function everyFault(trial: Trial, isFirst: boolean): Promise<void> {
-  const ports = faultyPorts()
+  const ports = createFaultyPorts()
   let unanswered: readonly Promise<void>[] = []
   const options = { hasBugs: true, routes: ownRoutes, env: { DRAIN_DEADLINE: '1s' } }
   await withApp(trial, options, async (app) => {
@@ -228,7 +228,7 @@ async function tryFault(bench: Bench, tried: Case, tries = 1): Promise<void> {
   const run: PortRun = { calls: [], struck: { call, fate: fault.fate } }
   const [status, ms] = await timed(waitForStatus(ports.during(run, ask)))
   // While another customer's tokens are revoked, pending lookups are not cached and some calls are not made.
-  const isReached = run.calls.some((made) => isSame(made, call))
+  const isReached = run.calls.some((made) => isSameCall(made, call))
   if (!isReached && tries < TRIES) return tryFault(bench, tried, tries + 1)
   trial.require(isReached, () => `${label}: was not reached`)
   trial.require(!trial.judgesTimes || ms < REFUSED_MS, () => `${label}: responded after ${Math.round(ms)} ms`)

@@ -7,8 +7,8 @@ import { hasNginx, openNginx } from '../../support/nginx.ts'
 import { comparable, sendRaw } from '../../support/raw-http.ts'
 import { PASSWORD } from '../../support/running-app.ts'
 import type { Ended } from '../../support/running-process.ts'
-import { type Fleet, flawOfEnd, type Instance, withFleet } from '../fleet.ts'
-import { type RespondedRequest, steadyLoad } from '../load.ts'
+import { type Fleet, findExitFlaw, type Instance, withFleet } from '../fleet.ts'
+import { type RespondedRequest, startLoad } from '../load.ts'
 import { type Mutant, type Row, Skipped, type Trial } from '../row.ts'
 import { shownTimes } from '../scene.ts'
 
@@ -194,7 +194,7 @@ async function rollBehind(
     try {
       const [lasting = '', ...others] = fleet.emails
       const token = await logIn(balancer.url, lasting)
-      const load = steadyLoad({ url: balancer.url, rate: RATE, count: trial.size, token, emails: others })
+      const load = startLoad({ url: balancer.url, rate: RATE, count: trial.size, token, emails: others })
       for (let restart = 0; restart < restarts; restart++) {
         const instance = fleet.instances[restart % 2]
         if (restart > 0) await sleep(BACK_MS)
@@ -222,7 +222,7 @@ function shownFailure(
   return `POST ${path}: ${seen} by ${by} after ${Math.round(tookMs)} ms, sent ${Math.round(agoMs)} ms after a signal`
 }
 
-/** Answers how long the exit took, in milliseconds. */
+/** Restarts an instance under load. Returns the duration of the exit, in milliseconds. */
 async function restartUnderLoad(
   trial: Trial,
   { emails }: Fleet,
@@ -267,7 +267,7 @@ async function restartUnderLoad(
     () => `readyz and me while it drains: ${JSON.stringify(seen)}`,
   )
 
-  const flaw = flawOfEnd(await endingSignal(instance))
+  const flaw = findExitFlaw(await endingSignal(instance))
   const tookMs = performance.now() - beganMs
   clearInterval(drip)
   for (const socket of [idle, dripping]) socket.destroy()

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { Called } from '../../../src/testing/call.ts'
 import type { TestDatabase } from '../../support/database.ts'
-import { quickClient } from '../../support/quick-client.ts'
+import { createQuickClient } from '../../support/quick-client.ts'
 import { PASSWORD, type RunningApp } from '../../support/running-app.ts'
 import { withApp } from '../app.ts'
 import {
@@ -31,7 +31,7 @@ import { isRefused, shown, shownTimes } from '../scene.ts'
 const LOOKUP_QUERY = 'as asked (token_hash, n)'
 const HELD_MS = 500
 /** An address without a server. */
-const NOWHERE = 'postgres://nobody@127.0.0.1:1/nothing'
+const NOWHERE = 'postgres://unused@127.0.0.1:1/nothing'
 
 /** Revocations are exact on every instance, despite slow or lost messages and changes by other programs. */
 export const revocationRows: readonly Row[] = [
@@ -182,7 +182,7 @@ async function slowLogout(
 
 /** Clients check continuously while one logs out. Each check that begins after the response counts. */
 async function checksAroundLogouts(trial: Trial, app: RunningApp): Promise<void> {
-  const client = quickClient()
+  const client = createQuickClient()
   let checks = 0
   await Promise.all(
     Array.from({ length: 4 }, async () => {

@@ -10,7 +10,7 @@ export interface Chance {
   isCalm: boolean
 }
 
-export function chanceOf(seed: number): Chance {
+export function createChance(seed: number): Chance {
   const random = generator(seed)
   const chance: Chance = {
     random,

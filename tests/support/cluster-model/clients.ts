@@ -18,7 +18,7 @@ export interface Clients {
   disable(process: Process, customerId: string): Promise<void>
 }
 
-export function clientsOf(run: Run, history: History, database: Database, { alive }: Processes): Clients {
+export function createClients(run: Run, history: History, database: Database, { alive }: Processes): Clients {
   const { time } = run
   return { validateEverywhere, validateASecondLater, logOut, logIn, disable }
 

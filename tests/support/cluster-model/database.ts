@@ -11,7 +11,7 @@ import type { History, Known } from './history.ts'
 import type { Network } from './network.ts'
 import { type Run, START_MS } from './run.ts'
 import type { Sleeper } from './timeline.ts'
-import { announcedBy } from './triggers.ts'
+import { payloadsForChange } from './triggers.ts'
 
 /** The database that all instances share. */
 export interface Database {
@@ -31,7 +31,7 @@ export interface Database {
   reopen(customerId: string): Promise<void>
 }
 
-export function databaseOf({ parts, time, chance }: Run, history: History, network: Network): Database {
+export function createDatabase({ parts, time, chance }: Run, history: History, network: Network): Database {
   const store = memoryStore()
   const tokens = memoryLoginTokens(store)
   const customers = memoryCustomers(store)
@@ -64,7 +64,7 @@ export function databaseOf({ parts, time, chance }: Run, history: History, netwo
     // In memory a change is applied before the call returns.
     const result = make()
     if (network.triggers.isEnabled) {
-      for (const payload of announcedBy(before, store, seen, parts.customersAsDigests))
+      for (const payload of payloadsForChange(before, store, seen, parts.customersAsDigests))
         network.notify(payload)
     }
     for (const token of history.known) {

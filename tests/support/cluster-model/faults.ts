@@ -24,7 +24,7 @@ export type Fault = (typeof FAULTS)[number]
 export const MOST_INSTANCES = 5
 
 /** Returns a function that injects a fault into a process, for a while where that applies. */
-export function faultsOf(
+export function createFaults(
   { setting, time, chance }: Run,
   network: Network,
   processes: Processes,

@@ -23,7 +23,7 @@ export interface History {
   know(token: LoginToken, digest: Digest): void
 }
 
-export function historyOf({ setting, chance }: Run): History {
+export function createHistory({ setting, chance }: Run): History {
   const known: Known[] = []
   let steps = 0
   let issued = 0

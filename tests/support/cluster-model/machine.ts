@@ -16,7 +16,7 @@ export interface Machine extends Sleeper {
 export const LATE_MS = 2
 const SLOWEST = 0.99
 
-export function machineOf({ time, chance }: Run): Machine {
+export function createMachine({ time, chance }: Run): Machine {
   const rate = SLOWEST + chance.random() * (2 - 2 * SLOWEST)
   const offsetMs = chance.random() * 200 - 100
   const bornMs = time.nowMs

@@ -40,7 +40,7 @@ export interface Network {
   reopenPublisher(endpoint: Endpoint): void
 }
 
-export function networkOf({ parts, time, chance }: Run): Network {
+export function createNetwork({ parts, time, chance }: Run): Network {
   const listening = new Set<{ readonly endpoint: Endpoint; readonly link: Link }>()
   const triggers: Triggers = { isEnabled: true, version: 1 }
   return { triggers, connect, lose, hangUp, notify, say, reopenPublisher }

@@ -4,11 +4,11 @@ import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
 import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { Database } from './database.ts'
 import type { History } from './history.ts'
-import { machineOf } from './machine.ts'
+import { createMachine } from './machine.ts'
 import type { Endpoint, Network } from './network.ts'
 import { expectInTime } from './promises.ts'
 import type { Run } from './run.ts'
-import { type Service, serviceOf } from './service.ts'
+import { createService, type Service } from './service.ts'
 import { openLink, openPublisher } from './streams.ts'
 
 /** The process of one instance. */
@@ -34,7 +34,7 @@ const DEAF_MS = 2 * LEASE_MS
 /** Delay before a silent listener connection is replaced, and between a goodbye and the exit. */
 const PAUSE_MS = 50
 
-export function processesOf(run: Run, history: History, database: Database, network: Network): Processes {
+export function createProcesses(run: Run, history: History, database: Database, network: Network): Processes {
   const { parts, time, chance } = run
   const all: Process[] = []
   let started = 0
@@ -47,7 +47,7 @@ export function processesOf(run: Run, history: History, database: Database, netw
   function start(): void {
     started += 1
     const name = `i${started}`
-    const machine = machineOf(run)
+    const machine = createMachine(run)
     const subscribers: ((invalidation: Invalidation) => void)[] = []
     const instance = parts.instance({
       name,
@@ -72,7 +72,7 @@ export function processesOf(run: Run, history: History, database: Database, netw
       name,
       machine,
       instance,
-      service: serviceOf(run, history, database, machine, invalidations),
+      service: createService(run, history, database, machine, invalidations),
       link: { ...openLink(), isOpen: false },
       linkDelayMs: 0,
       heardMs: Infinity,

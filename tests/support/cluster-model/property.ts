@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
-import { chanceOf } from './chance.ts'
-import { clientsOf } from './clients.ts'
-import { databaseOf } from './database.ts'
-import { historyOf } from './history.ts'
-import { networkOf } from './network.ts'
+import { createChance } from './chance.ts'
+import { createClients } from './clients.ts'
+import { createDatabase } from './database.ts'
+import { createHistory } from './history.ts'
+import { createNetwork } from './network.ts'
 import type { Parts } from './parts.ts'
-import { processesOf } from './processes.ts'
+import { createProcesses } from './processes.ts'
 import type { Run, Setting } from './run.ts'
-import { anyStep, LONGEST_FAULT_MS, type Step, stepsOf } from './steps.ts'
+import { anyStep, createSteps, LONGEST_FAULT_MS, type Step } from './steps.ts'
 import { type ClusterTally, newClusterTally } from './tally.ts'
 import { timeline } from './timeline.ts'
-import { writersOf } from './writers.ts'
+import { createWriters } from './writers.ts'
 
 const CUSTOMERS = ['c0', 'c1', 'c2']
 
@@ -39,19 +39,19 @@ export function clusterProperty(
     anySetting,
     fc.array(anyStep, { minLength: 8, maxLength: 30, size: 'max' }),
     (setting, steps) =>
-      play({ parts, setting, time: timeline(), chance: chanceOf(setting.chance), tally }, steps),
+      play({ parts, setting, time: timeline(), chance: createChance(setting.chance), tally }, steps),
   )
 }
 
 async function play(run: Run, steps: readonly Step[]): Promise<void> {
   const { setting, time, chance, tally } = run
-  const history = historyOf(run)
-  const network = networkOf(run)
-  const database = databaseOf(run, history, network)
-  const processes = processesOf(run, history, database, network)
-  const clients = clientsOf(run, history, database, processes)
-  const writers = writersOf(run, history, database, network, clients)
-  const perform = stepsOf(run, history, network, processes, clients, writers)
+  const history = createHistory(run)
+  const network = createNetwork(run)
+  const database = createDatabase(run, history, network)
+  const processes = createProcesses(run, history, database, network)
+  const clients = createClients(run, history, database, processes)
+  const writers = createWriters(run, history, database, network, clients)
+  const perform = createSteps(run, history, network, processes, clients, writers)
 
   for (const id of CUSTOMERS) {
     await database.addCustomer(id)

@@ -33,7 +33,7 @@ export const REQUESTER = aRequester()
 
 const CACHE_TTL_MS = 60_000
 
-export function serviceOf(
+export function createService(
   { parts }: Run,
   history: History,
   { store, tokens, customers, call, change }: Database,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Clients } from './clients.ts'
-import { FAULTS, type Fault, faultsOf, MOST_INSTANCES } from './faults.ts'
+import { createFaults, FAULTS, type Fault, MOST_INSTANCES } from './faults.ts'
 import { type History, isLoginOf } from './history.ts'
 import type { Network } from './network.ts'
 import type { Processes } from './processes.ts'
@@ -42,7 +42,7 @@ export const anyStep: fc.Arbitrary<Step> = fc.record({
 })
 
 /** Returns a function that performs a step. */
-export function stepsOf(
+export function createSteps(
   run: Run,
   { known }: History,
   network: Network,
@@ -51,7 +51,7 @@ export function stepsOf(
   writers: Writers,
 ): (step: Step) => void {
   const { time } = run
-  const breakSomething = faultsOf(run, network, processes)
+  const breakSomething = createFaults(run, network, processes)
 
   return function perform({ does, on, pick, ms }) {
     const alive = processes.alive()

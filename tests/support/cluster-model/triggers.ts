@@ -4,7 +4,7 @@ import type { MemoryStore } from '../../../src/adapters/memory/store.ts'
 const MOST_NAMED = 3
 
 /** Returns the payloads that the triggers would publish for a change. One trigger saw the tokens at an earlier time. */
-export function announcedBy(
+export function payloadsForChange(
   was: MemoryStore,
   became: MemoryStore,
   seen: MemoryStore,

@@ -20,7 +20,7 @@ export interface Writers {
   rename(customerId: string): void
 }
 
-export function writersOf(
+export function createWriters(
   { time, chance }: Run,
   { known }: History,
   { store, customers, change, snapshot, addToken }: Database,
