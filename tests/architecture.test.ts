@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { breaches, foreignNames, lists, ROOMS, roomOf } from './support/architecture.ts'
+import { findModule, forbiddenImports, foreignNames, lists, MODULES } from './support/architecture.ts'
 
 const root = join(import.meta.dirname, '..')
 const src = join(root, 'src')
@@ -15,14 +15,14 @@ const core = files.filter((file) => /^(lib|domain|application)\//.test(file)).ma
 
 describe('The architecture', () => {
   test('allows every import in src', () => {
-    const found = files.flatMap((file) => breaches(file, readFileSync(join(src, file), 'utf8'), installed))
+    const found = files.flatMap((file) => forbiddenImports(file, readFileSync(join(src, file), 'utf8'), installed))
     assert.deepEqual(found, [])
   })
 
-  for (const { path } of ROOMS) {
+  for (const { path } of MODULES) {
     test(`has files in the folder ${path}`, () => {
       assert.ok(
-        files.some((file) => roomOf(file)?.path === path),
+        files.some((file) => findModule(file)?.path === path),
         `src/${path} holds no TypeScript`,
       )
     })
@@ -31,20 +31,20 @@ describe('The architecture', () => {
   test('has a rule for every folder of adapters', () => {
     const folders = readdirSync(join(src, 'adapters')).map((name) => `adapters/${name}`)
     assert.deepEqual(
-      folders.filter((folder) => !ROOMS.some(({ path }) => path === folder)),
+      folders.filter((folder) => !MODULES.some(({ path }) => path === folder)),
       [],
     )
   })
 
   test('assigns every production package to an adapter', () => {
     assert.deepEqual(
-      installed.filter((name) => !ROOMS.some((room) => lists(room, name))),
+      installed.filter((name) => !MODULES.some((room) => lists(room, name))),
       [],
     )
   })
 
   test('lists only production packages', () => {
-    const listed = ROOMS.flatMap(({ packages }) => (packages === 'every' ? [] : packages))
+    const listed = MODULES.flatMap(({ packages }) => (packages === 'every' ? [] : packages))
     const missing = listed.filter((name) => {
       const prefix = name.endsWith('/*') ? name.slice(0, -1) : null
       return !installed.some((one) => (prefix === null ? one === name : one.startsWith(prefix)))
@@ -102,7 +102,7 @@ describe('The check of imports', () => {
     ['process as a module', 'main.ts', `import { env } from 'node:process'`],
   ]
   for (const [what, file, source] of planted) {
-    test(`reports ${what}`, () => assert.equal(breaches(file, source, installed).length, 1))
+    test(`reports ${what}`, () => assert.equal(forbiddenImports(file, source, installed).length, 1))
   }
 
   const allowed: readonly (readonly [what: string, file: string, source: string])[] = [
@@ -131,7 +131,7 @@ describe('The check of imports', () => {
   ]
   for (const [what, file, source] of allowed) {
     test(`permits ${what}`, () => {
-      assert.deepEqual(breaches(file, source, installed), [])
+      assert.deepEqual(forbiddenImports(file, source, installed), [])
     })
   }
 

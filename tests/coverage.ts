@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { roomOf } from './support/architecture.ts'
+import { findModule } from './support/architecture.ts'
 import { splitTestFiles } from './support/test-files.ts'
 
 interface Counts {
@@ -175,7 +175,7 @@ function shortfalls(coverage: ReadonlyMap<string, FileCoverage>): readonly strin
 function printTable(coverage: ReadonlyMap<string, FileCoverage>): void {
   const rooms = new Map<string, [file: string, FileCoverage][]>()
   for (const entry of coverage) {
-    const room = roomOf(entry[0])?.path ?? entry[0]
+    const room = findModule(entry[0])?.path ?? entry[0]
     rooms.set(room, [...(rooms.get(room) ?? []), entry])
   }
   print('\npart                          lines   branches  not covered (b: one arm of a branch)')

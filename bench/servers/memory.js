@@ -5,18 +5,18 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const [dist, count] = process.argv.slice(2)
-const { cachedLoginTokens } = await import(`${dist}/adapters/caching/login-tokens.js`)
+const { cachedLoginTokens } = await import(`${dist}/application/login-tokens/cached.js`)
 const { nodeCache } = await import(`${dist}/adapters/node-cache/cache.js`)
 const { memoryInvalidations } = await import(`${dist}/adapters/memory/invalidations.js`)
 const { systemClock } = await import(`${dist}/adapters/system-clock/clock.js`)
-const { keptFor } = await import(`${dist}/adapters/http/answer-text.js`)
+const { cachedBodies } = await import(`${dist}/adapters/http/response/json-body.js`)
 const { LOGIN_TOKEN_ABILITIES, LOGIN_TOKEN_NAME } = await import(`${dist}/domain/login-token.js`)
-const { profile } = await import(`${dist}/adapters/http/built-in-routes.js`)
-const { me } = await import(`${dist}/application/me.js`)
+const { profile } = await import(`${dist}/adapters/http/routes/built-in-routes.js`)
+const { me } = await import(`${dist}/application/use-cases/me.js`)
 
 const TTL_MS = 8000
 const digestOf = (n) => createHash('sha256').update(String(n)).digest('hex')
-const present = keptFor(profile, me)
+const present = cachedBodies(profile, me)
 const stored = {
   // As rows of the database come: nothing of one is shared with another.
   async findByDigest() {

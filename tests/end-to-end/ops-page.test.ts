@@ -155,7 +155,7 @@ describe('the operator’s page in a browser', { skip }, () => {
   test('stores no token and shows nothing after it is closed or reloaded', async () => {
     const { email } = await app.addCustomer()
     const { page, observed } = await openPage()
-    assert.deepEqual(await inPage(page, 'kept()'), [0, 0, ''])
+    assert.deepEqual(await inPage(page, 'persistedData()'), [0, 0, ''])
     await page.fill('#email', email)
     await page.click('#search button')
     await page.waitForSelector('#who')

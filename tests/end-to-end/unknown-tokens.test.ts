@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
-import { takeAnswer } from '../support/raw-http.ts'
+import { takeResponse } from '../support/raw-http.ts'
 import { startApp } from '../support/running-app.ts'
 import { until } from '../support/until.ts'
 
@@ -22,10 +22,10 @@ function flood(port: number, statuses: Map<number, number>): Socket {
   socket.on('error', () => {})
   socket.on('data', (more) => {
     text += more
-    const taken = takeAnswer(text, false)
+    const taken = takeResponse(text, false)
     if (taken === null) return
     text = taken.rest
-    statuses.set(taken.answer.status, (statuses.get(taken.answer.status) ?? 0) + 1)
+    statuses.set(taken.response.status, (statuses.get(taken.response.status) ?? 0) + 1)
     present()
   })
   return socket

@@ -3,35 +3,35 @@ import type { Invalidation } from '../../src/application/ports/invalidations.ts'
 import type { Digest, OwnedToken } from '../../src/domain/login-token.ts'
 import type { MakeCached } from '../support/revocation-model.ts'
 
-/** The mistakes that are easily made in a cache of validations; the tests must find each of them. */
+/** Common bugs of a validation cache. The tests must find each of them. */
 export const MISTAKES = [
-  'stores what was read while an invalidation came',
-  'joins a look-up that an invalidation has marked',
+  'stores a row that was read during an invalidation',
+  'shares a lookup that an invalidation has marked',
   'invalidates before the commit',
   'acknowledges before the invalidation',
   'invalidates after a logout alone',
-  'marks no look-up for a customer',
-  'takes a customer for a digest',
-  'compares the expiry when it reads, not on a hit',
-  'takes a look-up that failed for an unknown token',
+  'marks no lookup for a customer',
+  'treats a customer as a digest',
+  'compares the expiry on a read, not on a hit',
+  'treats a failed lookup as an unknown token',
 ] as const
-/** The ones that only an instance without a lease can make. */
-export const LEASELESS_MISTAKES = ['loses sight of a look-up when it begins another'] as const
+/** Bugs that only an instance without a lease can have. */
+export const LEASELESS_MISTAKES = ['forgets a pending lookup when it starts another'] as const
 export type Mistake = (typeof MISTAKES)[number] | (typeof LEASELESS_MISTAKES)[number]
 
-/** The idea of `cachedLoginTokens` in few lines, with one mistake or, for comparison, none. */
+/** A short version of `cachedLoginTokens` with one bug, or with none for comparison. */
 export function sketchOfCache(mistake: Mistake | null): MakeCached {
   return (inner, cache, invalidations, clock, { ttlMs }) => {
     const fills = new Map<Digest, { marked: boolean; readonly reading: Promise<OwnedToken | null> }>()
     invalidations.subscribe((invalidation) => {
-      if (mistake === 'takes a customer for a digest' && invalidation.kind === 'customer') {
+      if (mistake === 'treats a customer as a digest' && invalidation.kind === 'customer') {
         return cache.delete(invalidation.customerId)
       }
       cache.clear()
-      if (mistake === 'marks no look-up for a customer' && invalidation.kind === 'customer') return
+      if (mistake === 'marks no lookup for a customer' && invalidation.kind === 'customer') return
       for (const [digest, fill] of fills) {
-        fill.marked = mistake !== 'stores what was read while an invalidation came'
-        if (mistake !== 'joins a look-up that an invalidation has marked') fills.delete(digest)
+        fill.marked = mistake !== 'stores a row that was read during an invalidation'
+        if (mistake !== 'shares a lookup that an invalidation has marked') fills.delete(digest)
       }
     })
 
@@ -39,31 +39,31 @@ export function sketchOfCache(mistake: Mistake | null): MakeCached {
       ...inner,
       async findByDigest(digest, timeoutMs) {
         if (!invalidations.isCurrent()) return read(digest, timeoutMs).reading
-        const kept = cache.get(digest)
-        if (kept !== undefined && clock.monotonicMs() < kept.untilMonotonicMs) return kept.owned
+        const cached = cache.get(digest)
+        if (cached !== undefined && clock.monotonicMs() < cached.untilMonotonicMs) return cached.owned
         return (fills.get(digest) ?? read(digest, timeoutMs)).reading
       },
       replace(login, timeoutMs) {
         const change = () => inner.replace(login, timeoutMs)
         if (mistake === 'invalidates after a logout alone') return change()
-        return announcing({ kind: 'customer', customerId: login.token.customerId }, change)
+        return publishAfter({ kind: 'customer', customerId: login.token.customerId }, change)
       },
       revoke: (token, atMs, timeoutMs) =>
-        announcing({ kind: 'digest', digest: token.digest }, () => inner.revoke(token, atMs, timeoutMs)),
+        publishAfter({ kind: 'digest', digest: token.digest }, () => inner.revoke(token, atMs, timeoutMs)),
     }
 
     function read(digest: Digest, timeoutMs: number) {
       const untilMonotonicMs = clock.monotonicMs() + ttlMs
       const asked = Promise.resolve(inner.findByDigest(digest, timeoutMs))
-      const isHasty = mistake === 'takes a look-up that failed for an unknown token'
+      const isHasty = mistake === 'treats a failed lookup as an unknown token'
       const fill = { marked: false, reading: isHasty ? asked.catch(() => null) : asked }
       const earlier = fills.get(digest)
-      if (earlier && mistake !== 'loses sight of a look-up when it begins another') earlier.marked = true
+      if (earlier && mistake !== 'forgets a pending lookup when it starts another') earlier.marked = true
       fills.set(digest, fill)
       fill.reading
         .then((owned) => {
           if (owned?.token.revokedAtMs === null) {
-            if (!fill.marked) keep(digest, owned, untilMonotonicMs)
+            if (!fill.marked) store(digest, owned, untilMonotonicMs)
           } else forget(digest)
         })
         .catch(() => {})
@@ -80,26 +80,26 @@ export function sketchOfCache(mistake: Mistake | null): MakeCached {
       fills.delete(digest)
     }
 
-    function keep(digest: Digest, owned: OwnedToken, untilMonotonicMs: number): void {
+    function store(digest: Digest, owned: OwnedToken, untilMonotonicMs: number): void {
       const { expiresAtMs } = owned.token
       if (expiresAtMs !== null && expiresAtMs <= clock.nowMs()) return
-      const isCompared = mistake !== 'compares the expiry when it reads, not on a hit'
-      const kept: CachedToken = {
+      const isCompared = mistake !== 'compares the expiry on a read, not on a hit'
+      const cached: CachedToken = {
         owned: isCompared ? owned : { ...owned, token: { ...owned.token, expiresAtMs: null } },
         untilMonotonicMs,
       }
-      cache.set(digest, kept, untilMonotonicMs - clock.monotonicMs())
+      cache.set(digest, cached, untilMonotonicMs - clock.monotonicMs())
     }
 
-    async function announcing<T>(invalidation: Invalidation, change: () => Promise<T>): Promise<T> {
+    async function publishAfter<T>(invalidation: Invalidation, change: () => Promise<T>): Promise<T> {
       if (mistake === 'invalidates before the commit') {
         await invalidations.publish(invalidation)
         return change()
       }
-      const answer = await change()
+      const result = await change()
       const published = invalidations.publish(invalidation)
       if (mistake !== 'acknowledges before the invalidation') await published
-      return answer
+      return result
     }
   }
 }

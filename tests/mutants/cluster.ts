@@ -20,54 +20,56 @@ import { sketchOfCache } from './caching.ts'
 
 type MakeInstance = typeof protocolInstance
 
-/** The mistakes that are easily made among several instances; the tests must find each of them. */
+/** Common bugs of an instance among several. The tests must find each of them. */
 export const CLUSTER_MUTANTS: Readonly<Record<string, Partial<Parts>>> = {
-  'sends its heartbeats on the link': { beatsByLink: true },
+  'sends its heartbeats on the listener connection': { beatsByLink: true },
   'announces customers as digests': { customersAsDigests: true },
-  'shares a look-up without a lease': { cached: sharingLookUps },
-  'stores what was read while an invalidation came': {
-    cached: sketchOfCache('stores what was read while an invalidation came'),
+  'shares a lookup without a lease': { cached: sharingLookups },
+  'stores a row that was read during an invalidation': {
+    cached: sketchOfCache('stores a row that was read during an invalidation'),
   },
-  'loses sight of a look-up when it begins another': {
-    cached: sketchOfCache('loses sight of a look-up when it begins another'),
+  'forgets a pending lookup when it starts another': {
+    cached: sketchOfCache('forgets a pending lookup when it starts another'),
   },
-  'acknowledges before others obey': { cached: sketchOfCache('acknowledges before the invalidation') },
+  'acknowledges before other instances apply the revocation': {
+    cached: sketchOfCache('acknowledges before the invalidation'),
+  },
   'invalidates before the commit': { cached: sketchOfCache('invalidates before the commit') },
-  'takes a customer for a digest': { cached: sketchOfCache('takes a customer for a digest') },
-  'compares the expiry when it reads, not on a hit': {
-    cached: sketchOfCache('compares the expiry when it reads, not on a hit'),
+  'treats a customer as a digest': { cached: sketchOfCache('treats a customer as a digest') },
+  'compares the expiry on a read, not on a hit': {
+    cached: sketchOfCache('compares the expiry on a read, not on a hit'),
   },
-  'uses what it keeps without a lease': { instance: withoutLease },
+  'uses its cache without a lease': { instance: withoutLease },
   'takes the list of instances before its ask came back': { instance: hastyList },
-  'waits for no instance once its ask came back': { instance: deafToOthers },
-  'asks as soon as its link is up': { instance: hastyAsk },
-  'keeps its cache when the triggers were changed': { instance: keepingAllOfOldTriggers },
-  'takes a lease without looking at the triggers': { instance: blindToTriggers },
-  'trusts an ask that found the triggers changed': { instance: trustingItsAsk },
-  'settles no login that finds nothing to revoke': { cached: hastyLogin },
-  'settles no logout of a token that it refuses': {
+  'waits for no instance after its ask came back': { instance: deafToOthers },
+  'asks as soon as its listener connection is up': { instance: hastyAsk },
+  'does not clear its cache when the triggers have changed': { instance: keepingAllOfOldTriggers },
+  'takes a lease without checking the triggers': { instance: blindToTriggers },
+  'accepts an ask that found the triggers changed': { instance: trustingItsAsk },
+  'does not wait for other instances on a login that revokes nothing': { cached: hastyLogin },
+  'does not wait for other instances on a logout that it refuses': {
     authenticateForLogout: (_, authenticate) => authenticate,
   },
-  'forgets nothing when its link is back': { instance: keepingAll },
+  'does not clear its cache when its listener connection is back': { instance: keepingAll },
   'counts the lease from the return of a heartbeat': { instance: lateLease },
-  'keeps the lease as the flag of a timer': { instance: flaggedLease },
-  'counts heartbeats that come back before its link is up': { instance: earlyBeats },
-  'leaves the clocks no margin': { instance: fullLease },
-  'answers what it has not obeyed yet': { instance: hastyAnswer },
-  'keeps its lease and answers while its link is down': { instance: answeringUnlinked },
+  "stores the lease as a timer's flag": { instance: flaggedLease },
+  'counts heartbeats that come back before its listener connection is up': { instance: earlyBeats },
+  'leaves no margin for clock drift': { instance: fullLease },
+  'acknowledges before it applies': { instance: acknowledgeEarly },
+  'holds its lease and acknowledges while its listener connection is down': { instance: acknowledgeUnlinked },
 }
 
-/** Rules that another one makes up for: without one of them alone nothing goes wrong. */
+/** Redundant rules: another rule covers each of them, so that removing one alone breaks nothing. */
 export const SPARE_MUTANTS: Readonly<Record<string, Partial<Parts>>> = {
-  'answers while its link is down, without a lease': {
-    instance: (options) => answeringUnlinked(options, false),
+  'acknowledges while its listener connection is down, without a lease': {
+    instance: (options) => acknowledgeUnlinked(options, false),
   },
-  'counts heartbeats that it sent before its link came up': {
+  'counts heartbeats that it sent before its listener connection came up': {
     instance: (options) => earlyBeats(options, true),
   },
 }
 
-function sharingLookUps(...[inner, cache, invalidations, clock, options]: Parameters<MakeCached>) {
+function sharingLookups(...[inner, cache, invalidations, clock, options]: Parameters<MakeCached>) {
   const shared = new Map<Digest, Promise<OwnedToken | null>>()
   invalidations.subscribe((invalidation) => {
     if (invalidation.kind === 'digest') shared.delete(invalidation.digest)
@@ -130,7 +132,10 @@ function hastyAsk(options: Parameters<MakeInstance>[0]) {
   }
 }
 
-/** Does not clear the cache: on the first statement of a link, or on a later one that found the triggers changed. */
+/**
+ * Does not clear the cache on the first statement of a listener connection, or on a later one that found the triggers
+ * changed.
+ */
 function keepingAll(options: Parameters<MakeInstance>[0], when: 'linking' | 'later' = 'linking') {
   let isFirst = true
   let keeps = false
@@ -190,7 +195,7 @@ function hastyLogin(...[inner, cache, invalidations, clock, options]: Parameters
   }
 }
 
-/** With a lease of its own, granted for each heartbeat that comes back. */
+/** An instance with a custom lease, granted for each heartbeat that comes back. */
 function withOwnLease(
   options: Parameters<MakeInstance>[0],
   lease: { grant(sentAt: Moment): void; end(): void; holds(): boolean },
@@ -284,10 +289,10 @@ function fullLease(options: Parameters<MakeInstance>[0]) {
   })
 }
 
-/** Its heartbeats go out whether the link is up or not, and one from before counts when it comes back. */
+/** Sends heartbeats without a listener connection too, and counts an earlier one when it comes back. */
 function earlyBeats(options: Parameters<MakeInstance>[0], needsLink = false) {
   const instance = withOwnLease(options, createLease(options.clock), { forgetsSent: false, needsLink })
-  // Numbers that no other heartbeat has.
+  // Numbers that no other heartbeat uses.
   let unlinkedBeats = 1_000_000
   return {
     ...instance,
@@ -298,8 +303,8 @@ function earlyBeats(options: Parameters<MakeInstance>[0], needsLink = false) {
   }
 }
 
-function hastyAnswer(options: Parameters<MakeInstance>[0]) {
-  // What comes is obeyed a moment later, and asks are answered at once.
+function acknowledgeEarly(options: Parameters<MakeInstance>[0]) {
+  // Applies notifications 20 ms later, but acknowledges at once.
   const instance = protocolInstance({
     ...options,
     apply(invalidation) {
@@ -309,7 +314,7 @@ function hastyAnswer(options: Parameters<MakeInstance>[0]) {
   return instance
 }
 
-function answeringUnlinked(options: Parameters<MakeInstance>[0], keepsLease = true) {
+function acknowledgeUnlinked(options: Parameters<MakeInstance>[0], keepsLease = true) {
   const lease = createLease(options.clock)
   const instance = withOwnLease(options, keepsLease ? { ...lease, end() {} } : lease)
   return {

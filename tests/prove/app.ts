@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { BEHIND_PROXY, fromAnotherAddress } from '../support/many-addresses.ts'
-import type { RawAnswer } from '../support/raw-http.ts'
+import type { RawResponse } from '../support/raw-http.ts'
 import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
 import type { Trial } from './row.ts'
 import { flawOf } from './wire.ts'
-import { tapAnswers } from './wiretap.ts'
+import { tapResponses } from './wiretap.ts'
 
 const CLOSED_MS = 3000
 
-/** As `startApp` takes them. */
+/** The options of `startApp`. */
 export type AppOptions = NonNullable<Parameters<typeof startApp>[0]> & {
-  /** Whether the row makes the service fail: then 500 is an answer, and an error in the log no wonder. */
+  /** Whether the row makes the service fail. A 500 and an error in the log are then expected. */
   readonly hasBugs?: boolean
-  /** Whether another app on the database goes on: its connections are looked for once that one is closed. */
+  /** Whether another app uses the database after this one is closed. Only then are connections checked. */
   readonly isSecond?: boolean
 }
 
 /**
- * Lends the service as production composes it and watches over what every row promises: each answer on the wire is
- * one of ours and none is 500, the pool keeps to its size, no secret is logged, no connection is left.
+ * Starts the service as production composes it, and checks what every row requires: each response on the wire is
+ * well-formed and none is a 500, the pool keeps its size, no secret is logged, and no connection is left.
  */
 export async function withApp(
   trial: Trial,
@@ -30,10 +30,10 @@ export async function withApp(
   try {
     const app = await startApp({ ...options, env: { ...BEHIND_PROXY, ...options.env }, database })
     const poolMax = Number(options.env?.DATABASE_POOL_MAX ?? 10)
-    const untap = tapAnswers(app.port, (answer, method) => {
-      const flaw = flawOnWire(answer, method)
+    const untap = tapResponses(app.port, (response, method) => {
+      const flaw = flawOnWire(response, method)
       trial.require(flaw === null, () => `on the wire: ${flaw}`)
-      trial.require(hasBugs || answer.status !== 500, () => `on the wire: ${answer.body}`)
+      trial.require(hasBugs || response.status !== 500, () => `on the wire: ${response.body}`)
       const size = app.pool.size()
       trial.require(size <= poolMax, () => `${size} connections in a pool of ${poolMax}`)
     })
@@ -55,7 +55,7 @@ export async function withApp(
   }
 }
 
-/** The app with calls that present a token from many addresses: of one address, rejected tokens are limited. */
+/** Wraps the app so that calls with a token come from many addresses: rejected tokens are limited by address. */
 function fromManyAddresses(app: RunningApp): RunningApp {
   const call: RunningApp['call'] = (path, options = {}) =>
     app.call(
@@ -65,14 +65,14 @@ function fromManyAddresses(app: RunningApp): RunningApp {
   return Object.create(app, { call: { value: call } })
 }
 
-/** The status of a login. */
+/** Returns the status of a login. */
 export async function loginStatus(app: RunningApp, email: string, password: string): Promise<number> {
   return (await app.call('/api/login', { body: { email, password } })).status
 }
 
-function flawOnWire(answer: RawAnswer, method: string | undefined): string | null {
-  const flaw = flawOf(answer)
-  return method === 'HEAD' && flaw === `${answer.status} without a body` ? null : flaw
+function flawOnWire(response: RawResponse, method: string | undefined): string | null {
+  const flaw = flawOf(response)
+  return method === 'HEAD' && flaw === `${response.status} without a body` ? null : flaw
 }
 
 function secretIn(line: string, { url }: TestDatabase): string | null {
@@ -84,7 +84,7 @@ function secretIn(line: string, { url }: TestDatabase): string | null {
   return /\$2[abxy]\$\d\d\$/.test(line) ? 'a password hash' : null
 }
 
-/** What the server still lists of the service's connections; it takes a moment to see that one was closed. */
+/** Counts the service's connections on the server. The server takes a moment to notice a closed one. */
 async function backendsLeft({ sql }: TestDatabase): Promise<number> {
   for (const endMs = performance.now() + CLOSED_MS; ; await sleep(20)) {
     const rows = await sql(

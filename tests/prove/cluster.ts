@@ -8,16 +8,16 @@ import { LEASE_MS, withDatabase } from './pair.ts'
 import type { Trial } from './row.ts'
 import { kill } from './scene.ts'
 
-/** A service in a process of its own, at an address that stays when it is started again. */
+/** A service in a separate process, whose address stays the same after a restart. */
 export interface Member {
   readonly name: string
   url(): string
   isPaused(): boolean
   pause(): void
   resume(): void
-  /** Kills the process, and starts another one. */
+  /** Kills the process and starts a new one. */
   restart(): Promise<void>
-  /** Ends it as an operator would. */
+  /** Stops it like an operator. */
   stop(): Promise<void>
 }
 
@@ -25,17 +25,17 @@ export interface Member {
 export interface Cluster {
   readonly database: TestDatabase
   readonly members: readonly [Member, Member, Member]
-  /** Of customers who log in with `PASSWORD`. */
+  /** E-mails of customers whose password is `PASSWORD`. */
   readonly emails: readonly string[]
 }
 
 export interface ClusterOptions {
   readonly revocation: 'strict' | 'prompt'
   readonly customers?: number
-  /** One of the row's own by default. */
+  /** A new database by default. */
   readonly database?: TestDatabase
   readonly env?: Readonly<Record<string, string>>
-  /** Settings of the first member alone. */
+  /** Settings of the first member only. */
   readonly envOfFirst?: Readonly<Record<string, string>>
 }
 
@@ -109,7 +109,7 @@ async function start(trial: Trial, name: string, env: Record<string, string>): P
   }
 }
 
-/** Null when nobody answered. */
+/** Returns null when no response arrived. */
 export function post(member: Member, path: string, options: CallOptions): Promise<Called | null> {
   return callAt(member.url(), path, { ...options, headers: fromAnotherAddress() }).catch(() => null)
 }

@@ -2,10 +2,10 @@ import { bcryptPasswordHasher } from '../../src/adapters/bcrypt/password-hasher.
 import type { Called } from '../../src/testing/call.ts'
 import { PASSWORD, type RunningApp } from '../support/running-app.ts'
 
-/** Settings for rows that are not about guessing: everybody comes from one address there. */
+/** Settings for rows that are not about guessing, in which all requests come from one address. */
 export const UNLIMITED = { LOGIN_LIMIT_ACCOUNT: 'off', LOGIN_LIMIT_ADDRESS: 'off' }
 
-/** Stores customers with the password of all tests, hashed once for all of them; answers their e-mails. */
+/** Stores customers with the common test password, hashed once. Returns their e-mails. */
 export async function addCrowd(app: RunningApp, count: number, cost: number): Promise<readonly string[]> {
   const passwordHash = await bcryptPasswordHasher({ cost }).hash(PASSWORD)
   const rows = await app.database.sql(
@@ -17,7 +17,7 @@ export async function addCrowd(app: RunningApp, count: number, cost: number): Pr
   return rows.map(({ email }) => `${email}`)
 }
 
-/** Logs one of the crowd in. */
+/** Logs one of them in. */
 export function loginOf(app: RunningApp, email: string): Promise<Called> {
   return app.call('/api/login', { body: { email, password: PASSWORD } })
 }

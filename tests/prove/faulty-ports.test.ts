@@ -4,9 +4,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { faultyPorts, type PortRun } from './faulty-ports.ts'
+import { createFaultyPorts, type PortRun } from './faulty-ports.ts'
 
-const ports = faultyPorts()
+const ports = createFaultyPorts()
 after(() => ports.close())
 
 const counter = ports.named('counter', {
@@ -23,7 +23,7 @@ const counter = ports.named('counter', {
 const clock = ports.named('clock', { nowMs: () => 7 })
 
 describe('Faulty ports', () => {
-  it('count the calls of a run for each port, and tell which answer later', async () => {
+  it('count the calls of a run for each port, and record which ones are asynchronous', async () => {
     const run: PortRun = { calls: [] }
     await ports.during(run, async () => {
       counter.add(1)
@@ -40,7 +40,7 @@ describe('Faulty ports', () => {
     ])
   })
 
-  it('let another fate befall one call of one run', async () => {
+  it('change the fate of one call of one run', async () => {
     const call = { port: 'counter', method: 'add', n: 2, isAsync: false }
     const struck = { call, fate: (proceed: () => unknown, last: unknown) => [proceed(), last] }
     const before = counter.count
@@ -54,7 +54,7 @@ describe('Faulty ports', () => {
     assert.deepEqual(seen, [before + 3, [before + 4, 1], before + 5])
   })
 
-  it('know a request of a run by its id, also among others on the same connection', async () => {
+  it('recognize a request of a run by its id, also among others on the same connection', async () => {
     const server = createServer(async (_, response) => {
       await sleep(1)
       response.end(String(counter.add(0) + clock.nowMs()))

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 
-/** A call that a request made of a port: the n-th of that port, from 1. */
+/** A port call of a request: the n-th of that port, from 1. */
 export interface PortCall {
   readonly port: string
   readonly method: string
@@ -11,31 +11,31 @@ export interface PortCall {
   readonly isAsync: boolean
 }
 
-/** What becomes of a call: `proceed` makes it, `last` is the last thing that it was given. */
+/** Decides the outcome of a call. `proceed` makes it; `last` is its last argument. */
 export type Fate = (proceed: () => unknown, last: unknown) => unknown
 
-/** What one request does with its ports, and the call of which something else becomes. */
+/** The port calls of one request, and the one whose outcome is changed. */
 export interface PortRun {
-  /** In their order. */
+  /** The calls in their order. */
   readonly calls: PortCall[]
   readonly struck?: { readonly call: PortCall; readonly fate: Fate }
 }
 
-/** Whether it is the same call: the n-th of its port, of the same method. */
-export function isSame(one: PortCall, other: PortCall): boolean {
+/** Whether both are the same call: the n-th of its port, of the same method. */
+export function isSameCall(one: PortCall, other: PortCall): boolean {
   return one.port === other.port && one.method === other.method && one.n === other.n
 }
 
-/** Ports whose calls are counted, and may fail, for one request and for nobody else. */
+/** Ports that count the calls of one request and can make one fail, without effect on other requests. */
 export interface FaultyPorts {
-  /** The port, under a name; outside a run it is as it was. */
+  /** Returns the port, registered under a name. Outside a run it is unchanged. */
   named<Port extends object>(name: string, port: Port): Port
-  /** Makes a call in a run; a request belongs to it when it carries the id as its `X-Request-Id`. */
+  /** Makes a call in a run. A request belongs to the run when its `X-Request-Id` is the run's id. */
   during<T>(run: PortRun, call: (requestId: string) => Promise<T>): Promise<T>
   close(): void
 }
 
-export function faultyPorts(): FaultyPorts {
+export function createFaultyPorts(): FaultyPorts {
   const current = new AsyncLocalStorage<PortRun | undefined>()
   const runs = new Map<string, PortRun>()
   const begin = (message: unknown) => {
@@ -82,7 +82,8 @@ function callIn(
   const n = 1 + calls.filter((earlier) => earlier.port === port).length
   const call = { port, method, n, isAsync: false }
   calls.push(call)
-  const answer = struck !== undefined && isSame(call, struck.call) ? struck.fate(proceed, last) : proceed()
-  call.isAsync = answer instanceof Promise
-  return answer
+  const response =
+    struck !== undefined && isSameCall(call, struck.call) ? struck.fate(proceed, last) : proceed()
+  call.isAsync = response instanceof Promise
+  return response
 }

@@ -5,22 +5,22 @@ import { withApp } from './app.ts'
 import { withDatabase } from './pair.ts'
 import type { Trial } from './row.ts'
 
-/** A service in a process of its own, which is ended and started again as an operator does it. */
+/** A service in a separate process that is stopped and started like by an operator. */
 export interface Instance {
   readonly port: number
   start(): Promise<void>
   running(): RunningProcess
 }
 
-/** Instances on one database, which are not started yet. */
+/** Instances on one database, not started yet. */
 export interface Fleet {
   readonly database: TestDatabase
   readonly instances: readonly Instance[]
-  /** Of customers who log in with `PASSWORD`. */
+  /** E-mails of customers whose password is `PASSWORD`. */
   readonly emails: readonly string[]
 }
 
-/** Lends so many instances, and ends those that run. */
+/** Creates the instances and stops those that still run afterwards. */
 export function withFleet(
   trial: Trial,
   { count, customers, env }: { count: number; customers: number; env: Record<string, string> },
@@ -58,15 +58,15 @@ function makeInstance(trial: Trial, port: number, settings: Record<string, strin
   }
 }
 
-/** What was wrong with the end of a process that ended in order: its goodbye is the last line. Null for nothing. */
-export function flawOfEnd({ code, signal, stdout, stderr }: Ended): string | null {
+/** Returns what was wrong with an orderly exit, whose last line is the goodbye; null when nothing was. */
+export function findExitFlaw({ code, signal, stdout, stderr }: Ended): string | null {
   const last = stdout.trim().split('\n').at(-1) ?? ''
   if (code !== 0) return `it ended by ${signal ?? code}`
   if (!last.includes('"service.stopped"')) return `its last line is ${last}`
   return /\n\s+at /.test(stderr) ? `a stack: ${stderr}` : null
 }
 
-/** One that is not handed out to clients' connections, so that it is still free after a restart. */
+/** A port outside the range for outgoing connections, so that it is still free after a restart. */
 async function steadyPort(): Promise<number> {
   for (;;) {
     const port = 15_000 + Math.floor(Math.random() * 15_000)

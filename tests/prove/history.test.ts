@@ -46,7 +46,7 @@ const GOOD: Readonly<Record<string, readonly Operation[]>> = {
     refused('a', 21, 22),
     refused('b', 21, 22),
   ],
-  'one instance refuses before the acknowledgement what another one accepts after that': [
+  'one instance refuses the token before the acknowledgement, and another one accepts it later': [
     logout('accepted', 'a', 10, 900),
     refused('a', 12, 13),
     accepted('b', 14, 15),
@@ -59,7 +59,7 @@ const GOOD: Readonly<Record<string, readonly Operation[]>> = {
     refused('b', 0, 11),
     logout('accepted', 'a', 10, 20),
   ],
-  'a logout without an answer took effect later, or never did': [
+  'a logout without a response took effect later, or never did': [
     logout('unknown', 'a', 10, 20),
     accepted('a', 5000, 5001),
     refused('a', 9000, 9001),
@@ -69,12 +69,15 @@ const GOOD: Readonly<Record<string, readonly Operation[]>> = {
     refused('b', 30, 40),
     accepted('b', 39, 50),
   ],
-  'a validation without an answer says nothing': [
+  'a validation without a response proves nothing': [
     operation('validate', 'a', [0, 1], 'unknown'),
     logout('accepted', 'a', 10, 20),
     operation('validate', 'a', [30, 31], 'unknown'),
   ],
-  'a change by others is obeyed within a second': [update('accepted', 10, 20), accepted('a', 1019, 1021)],
+  'a change by another program is applied within a second': [
+    update('accepted', 10, 20),
+    accepted('a', 1019, 1021),
+  ],
   'one of two logouts is refused': [logout('accepted', 'a', 10, 20), logout('refused', 'b', 11, 13)],
   'of two logins at once either may have replaced the other': [
     issue(0, 10),
@@ -86,7 +89,7 @@ const GOOD: Readonly<Record<string, readonly Operation[]>> = {
     issue(10, 20),
     accepted('b', 30, 31),
   ],
-  'a login without an answer replaced it later': [
+  'a login without a response replaced it later': [
     login('unknown', 0, 5),
     issue(10, 20),
     accepted('b', 21, 22),
@@ -155,13 +158,13 @@ const BAD: Readonly<Record<string, readonly [kind: string, ...history: Operation
     login('accepted', 11, 15),
     accepted('c', 20, 21),
   ],
-  'accepted after a login that follows a logout without an answer': [
+  'accepted after a login that follows a logout without a response': [
     'accepted after its revocation was acknowledged',
     logout('unknown', 'b', 10, 15),
     login('accepted', 11, 20),
     accepted('c', 21, 22),
   ],
-  'accepted a second after a change by others': [
+  'accepted a second after a change by another program': [
     'accepted a second after its revocation',
     update('accepted', 10, 20),
     accepted('a', 1021, 1022),
@@ -177,17 +180,17 @@ const BAD: Readonly<Record<string, readonly [kind: string, ...history: Operation
     logout('accepted', 'a', 10, 20),
     logout('accepted', 'b', 11, 21),
   ],
-  'a logout and a change by others that both revoked it': [
+  'a logout and a change by another program that both revoked it': [
     'revoked once more',
     update('accepted', 10, 20),
     logout('accepted', 'b', 11, 21),
   ],
-  'a logout of what a login had replaced': [
+  'a logout of a token that a login had replaced': [
     'revoked once more',
     login('accepted', 10, 20),
     logout('accepted', 'b', 21, 22),
   ],
-  'a logout of what another instance had refused': [
+  'a logout of a token that another instance had refused': [
     'revoked once more',
     logout('unknown', 'a', 10, 20),
     refused('a', 30, 40),
@@ -197,7 +200,7 @@ const BAD: Readonly<Record<string, readonly [kind: string, ...history: Operation
 
 type Checker = (operations: Iterable<Operation>) => readonly Anomaly[]
 
-/** The bad histories in which a checker does not find exactly what is wrong. */
+/** The bad histories whose anomaly a checker does not find. */
 function missesOf(check: Checker): string[] {
   const missed = Object.entries(BAD).filter(([, [kind, ...history]]) => {
     const found = check(history)
@@ -208,34 +211,34 @@ function missesOf(check: Checker): string[] {
 
 describe('the checker of histories', () => {
   for (const [name, history] of Object.entries(GOOD)) {
-    test(`finds nothing wrong: ${name}`, () => assert.deepEqual(anomaliesIn(history), []))
+    test(`finds no anomaly: ${name}`, () => assert.deepEqual(anomaliesIn(history), []))
   }
 
   for (const name of Object.keys(BAD)) {
-    test(`finds out: ${name}`, () => assert.ok(!missesOf(anomaliesIn).includes(name)))
+    test(`finds the anomaly: ${name}`, () => assert.ok(!missesOf(anomaliesIn).includes(name)))
   }
 
-  test('would be found out if it always said that all is well', () => {
+  test('would fail this test if it always reported no anomaly', () => {
     assert.deepEqual(
       missesOf(() => []),
       Object.keys(BAD),
     )
   })
 
-  test('finds the same in whatever order a history is written', () => {
+  test('finds the same anomaly in any order of the operations', () => {
     for (const [kind, ...history] of Object.values(BAD)) {
       const kinds = anomaliesIn(history.toReversed()).map((anomaly) => anomaly.kind)
       assert.deepEqual([...new Set(kinds)], [kind])
     }
   })
 
-  test('takes each token of a logout for itself, and each customer of a login', () => {
+  test('treats the tokens of logouts and the customers of logins separately', () => {
     const later = accepted('b', 21, 22)
     assert.deepEqual(anomaliesIn([logout('accepted', 'a', 10, 20), { ...later, token: 'another' }]), [])
     assert.deepEqual(anomaliesIn([login('accepted', 10, 20), { ...later, customer: 'another' }]), [])
   })
 
-  test('says once of an operation what is wrong with it, and what it contradicts', () => {
+  test('reports each anomaly of an operation once, with the operation that it contradicts', () => {
     const history = [logout('accepted', 'a', 10, 20), refused('b', 21, 22), accepted('b', 2000, 2000.25)]
     assert.deepEqual(anomaliesIn(history).map(shownAnomaly), [
       'token t, accepted after its revocation was acknowledged: validate at b from 2000.0 to 2000.3 ms was accepted, ' +
@@ -246,17 +249,17 @@ describe('the checker of histories', () => {
     ])
   })
 
-  test('accuses no register that keeps its promises', () => {
+  test('reports no anomaly of a correct register', () => {
     fc.assert(
-      fc.property(keptPromises(), (history) => {
+      fc.property(validHistories(), (history) => {
         assert.deepEqual(anomaliesIn(history).map(shownAnomaly), [])
       }),
       { numRuns: 2000 },
     )
   })
 
-  // Comparing each operation with each would take hours.
-  test('reads a token with many operations in one go', () => {
+  // A quadratic comparison would take hours.
+  test('reads a token with many operations in linear time', () => {
     const history = Array.from({ length: 200_000 }, (_, i) => refused('b', 30 + i, 31 + i))
     assert.deepEqual(anomaliesIn([logout('accepted', 'a', 10, 20), ...history]), [])
   })
@@ -293,10 +296,10 @@ test('a history is read as it was written, with the times of its calls', async (
 })
 
 /**
- * Histories of one token that is revoked by a logout, on instances that each learn of it at a moment of their own, which
- * is before the acknowledgement and within a lease of the commit.
+ * Histories of one token that a logout revokes. Each instance learns of it at its own time: before the acknowledgement,
+ * and within a lease of the commit.
  */
-function keptPromises(): fc.Arbitrary<Operation[]> {
+function validHistories(): fc.Arbitrary<Operation[]> {
   const moment = fc.integer({ min: 0, max: 4000 })
   return fc
     .record({
@@ -305,16 +308,16 @@ function keptPromises(): fc.Arbitrary<Operation[]> {
       untilKnownMs: fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.integer({ min: 0, max: LEASE_MS }), {
         noNullPrototype: true,
       }),
-      isAnswered: fc.boolean(),
+      hasResponse: fc.boolean(),
       validations: fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), moment, moment, moment)),
     })
-    .map(({ invokedMs, untilCommitMs, untilKnownMs, isAnswered, validations }) => {
+    .map(({ invokedMs, untilCommitMs, untilKnownMs, hasResponse, validations }) => {
       const committedMs = invokedMs + untilCommitMs
       const knownMs = (at: string) => committedMs + (untilKnownMs[at] ?? 0)
       const acknowledgedMs = Math.max(...['a', 'b', 'c'].map(knownMs))
-      const span: [number, number] = [invokedMs, isAnswered ? acknowledgedMs : invokedMs]
+      const span: [number, number] = [invokedMs, hasResponse ? acknowledgedMs : invokedMs]
       return [
-        logout(isAnswered ? 'accepted' : 'unknown', 'a', ...span),
+        logout(hasResponse ? 'accepted' : 'unknown', 'a', ...span),
         ...validations.map(([at, ...moments]) => {
           const [fromMs = 0, looksMs = 0, toMs = 0] = moments.sort((one, other) => one - other)
           return looksMs < knownMs(at) ? accepted(at, fromMs, toMs) : refused(at, fromMs, toMs)

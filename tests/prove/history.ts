@@ -1,42 +1,42 @@
 import { appendFileSync, createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-/** For how long after its commit a revocation may be unknown to an instance, in milliseconds. */
+/** How long an instance may not know of a revocation after its commit, in milliseconds. */
 const LEASE_MS = 1000
 
 const LINES_AT_ONCE = 1000
 
-/** One thing that a client did for one customer, from its invocation to its return by the client's clock. */
+/** One operation of a client for one customer, from its invocation to its return by the client's clock. */
 export interface Operation {
   readonly customer: string
-  /** The token that was presented or revoked; of a login the one that it issues, if it issues one. */
+  /** The token that was presented or revoked; of a login, the one that it issues, if any. */
   readonly token: string
   /** A `login` replaces the customer's earlier token; an `update` is a revocation by another program. */
   readonly does: 'validate' | 'logout' | 'login' | 'update'
-  /** The instance that was asked. */
+  /** The instance that received the request. */
   readonly at: string
   readonly invokedMs: number
   readonly returnedMs: number
   readonly outcome: OperationOutcome
 }
 
-/** A revocation is accepted where it was acknowledged, and refused where the token was revoked before. */
+/** A revocation is accepted when it was acknowledged, and refused when the token was revoked before. */
 export type OperationOutcome = 'accepted' | 'refused' | 'unknown'
 
-/** An operation that no write-once register can have answered so, and the one that it contradicts, if any. */
+/** An operation that no write-once register can return, and the one that it contradicts, if any. */
 export interface Anomaly {
   readonly kind: string
   readonly operation: Operation
   readonly against: Operation | undefined
 }
 
-/** A history that is being written to a file, a line an operation, in the order of the returns. */
+/** A history that is written to a file, one line per operation, in the order of the returns. */
 export interface History {
   record(
     what: Pick<Operation, 'customer' | 'token' | 'does' | 'at'>,
     call: () => Promise<OperationOutcome>,
   ): Promise<OperationOutcome>
-  /** Operations that have returned. */
+  /** The number of operations that have returned. */
   size(): number
   close(): void
 }
@@ -72,9 +72,9 @@ export async function readHistory(file: string): Promise<Operation[]> {
 }
 
 /**
- * What contradicts that each customer is a register which holds one login token, each of whose tokens is written once,
- * from live to revoked, and which every instance reads as the contract promises. At most one anomaly per operation; the
- * time is linear in the operations of a token and the logins of its customer.
+ * Returns the anomalies of a history. In a correct one, each customer is a register that holds one login token. Each
+ * token is written once, from live to revoked, and every instance reads it as the contract promises. At most one
+ * anomaly per operation is returned. The time is linear in the operations of a token and the logins of its customer.
  */
 export function anomaliesIn(operations: Iterable<Operation>): Anomaly[] {
   return groupedBy('customer', operations).flatMap((ofCustomer) => {
@@ -89,27 +89,27 @@ export function anomaliesIn(operations: Iterable<Operation>): Anomaly[] {
   })
 }
 
-/** The anomaly as a sentence for whoever has to find its cause. */
+/** Returns the anomaly as a sentence, for finding its cause. */
 export function shownAnomaly({ kind, operation, against }: Anomaly): string {
   return `token ${operation.token}, ${kind}: ${shown(operation)}${against === undefined ? '' : `, but ${shown(against)}`}`
 }
 
-/** The earliest of each kind of thing that happened to a token: whatever contradicts a later one contradicts it. */
+/** The earliest event of each kind for a token. Whatever contradicts a later one contradicts it. */
 interface Facts {
-  /** It may have revoked the token: whatever returned before it began must have found the token live. */
+  /** It may have revoked the token. An operation that returned before it began must have found the token live. */
   readonly begun: Operation | undefined
   /** It promised that no instance accepts the token any more. */
   readonly acknowledged: Operation | undefined
-  /** It shows that the revocation was committed. */
+  /** It proves that the revocation was committed. */
   readonly committed: Operation | undefined
-  /** It says of itself that it was what revoked the token. */
+  /** It reports that it revoked the token itself. */
   readonly written: Operation | undefined
   readonly refusedAt: ReadonlyMap<string, Operation>
 }
 
 function factsOf(operations: readonly Operation[], issuing: Operation | undefined): Facts {
   const begun = earliest(operations.filter(mayRevoke), 'invokedMs')
-  // One without a reason shows nothing of when the token was revoked.
+  // A refusal without a reason proves nothing about the time of the revocation.
   const refused = operations.filter(
     (operation) => operation.outcome === 'refused' && hasReason(operation, begun),
   )
@@ -151,7 +151,7 @@ function anomalyOf(operation: Operation, facts: Facts): Anomaly | null {
   }
 }
 
-// Without an answer it may have revoked the token at any time from its invocation on.
+// Without a response it may have revoked the token at any time from its invocation on.
 function mayRevoke({ does, outcome }: Operation): boolean {
   return does !== 'validate' && outcome !== 'refused'
 }
@@ -164,7 +164,8 @@ function isLogin({ does }: Operation): boolean {
   return does === 'login'
 }
 
-// Accepted only where it revoked the token itself; a login is also accepted where it finds nothing to revoke.
+// A writer is accepted only when it revoked the token itself. A login is also accepted when it finds nothing to
+// revoke.
 function isWriter({ does }: Operation): boolean {
   return does === 'logout' || does === 'update'
 }
@@ -174,12 +175,12 @@ function mayReplace({ outcome, returnedMs }: Operation, issuing: Operation | und
   return outcome === 'unknown' || issuing === undefined || returnedMs > issuing.invokedMs
 }
 
-// Of two logins at the same time either may have replaced the token of the other.
+// Of two concurrent logins, either may have replaced the other's token.
 function isAfterIssue({ invokedMs }: Operation, issuing: Operation | undefined): boolean {
   return issuing === undefined || invokedMs > issuing.returnedMs
 }
 
-/** Every login and every logout draws the line, also where it found the token revoked; other writers do not. */
+/** Every login and logout acknowledges, even one that found the token revoked. Other writers do not. */
 function isAcknowledgement({ does }: Operation): boolean {
   return does === 'logout' || does === 'login'
 }

@@ -2,33 +2,33 @@ import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PASSWORD } from '../support/running-app.ts'
 
-/** A request that was sent. */
+/** A request that was sent, and its outcome. */
 export interface RespondedRequest {
   readonly path: string
-  /** By `performance.now()`. */
+  /** The time of sending, by `performance.now()`. */
   readonly sentMs: number
   readonly tookMs: number
-  /** The status, or how the connection failed. */
+  /** The status, or the error code of the connection. */
   readonly seen: number | string | undefined
-  /** Whether an instance answered; else it was the balancer. */
+  /** Whether an instance responded; otherwise it was the balancer. */
   readonly byInstance: boolean
 }
 
-/** A load that goes on until all of its requests were sent. */
+/** A load that runs until all of its requests were sent. */
 export interface Load {
-  /** Resolves once so many were sent. */
+  /** Resolves once this number of requests was sent. */
   until(sent: number): Promise<void>
   readonly ended: Promise<readonly RespondedRequest[]>
 }
 
-/** One of so many is a login. */
+/** One of this number of requests is a login. */
 const LOGINS = 10
 
 /**
- * Sends `rate` requests a second on kept connections, whatever becomes of them: validations of a token, and logins of
- * these customers in turn.
+ * Sends `rate` requests a second on persistent connections, whatever their outcome: validations of a token, and logins
+ * of these customers in turn.
  */
-export function steadyLoad({
+export function startLoad({
   url,
   rate,
   count,
@@ -41,25 +41,25 @@ export function steadyLoad({
   readonly token: string
   readonly emails: readonly string[]
 }): Load {
-  // In turn, so that no connection is idle for long.
+  // Round robin, so that no connection is idle for long.
   const agent = new Agent({ keepAlive: true, scheduling: 'fifo' })
-  const answers: Promise<RespondedRequest>[] = []
+  const responses: Promise<RespondedRequest>[] = []
   const ended = send()
   return {
     ended,
     async until(sent) {
-      while (answers.length < sent) await sleep(50)
+      while (responses.length < sent) await sleep(50)
     },
   }
 
   async function send(): Promise<readonly RespondedRequest[]> {
     const beganMs = performance.now()
-    while (answers.length < count) {
+    while (responses.length < count) {
       const due = Math.min(count, ((performance.now() - beganMs) * rate) / 1000)
-      while (answers.length < due) answers.push(sendOne(answers.length))
+      while (responses.length < due) responses.push(sendOne(responses.length))
       await sleep(5)
     }
-    const all = await Promise.all(answers)
+    const all = await Promise.all(responses)
     agent.destroy()
     return all
   }

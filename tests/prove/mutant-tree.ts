@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Mutant } from './row.ts'
 
-/** Lends a copy of the checkout in which one guard is taken away, and removes it afterwards. */
+/** Passes a copy of the checkout with the mutant's change to `use`, and removes it afterwards. */
 export async function withMutant<T>(
   root: string,
   mutant: Mutant,
@@ -26,18 +26,21 @@ export async function withMutant<T>(
     }
     await symlink(join(root, 'node_modules'), join(tree, 'node_modules'))
     const file = join(tree, mutant.file)
-    await writeFile(file, mutated(await readFile(file, 'utf8'), mutant))
+    await writeFile(file, applyMutant(await readFile(file, 'utf8'), mutant))
     return await use(tree)
   } finally {
     await rm(tree, { recursive: true, force: true })
   }
 }
 
-/** The source with the mutant's change; throws when the place is not there exactly once, so that none goes stale. */
-export function mutated(source: string, { name, file, find, replace, and }: Mutant): string {
+/**
+ * Returns the source with the mutant's change. Throws unless the text occurs exactly once, so that no mutant goes
+ * stale.
+ */
+export function applyMutant(source: string, { name, file, find, replace, and }: Mutant): string {
   const places = source.split(find).length - 1
   if (places !== 1)
     throw new Error(`The mutant "${name}" fits ${places} places of ${file}, and must fit one.`)
   const changed = source.replace(find, () => replace)
-  return and === undefined ? changed : mutated(changed, { name, file, ...and })
+  return and === undefined ? changed : applyMutant(changed, { name, file, ...and })
 }

@@ -7,17 +7,17 @@ import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open-
 import { sqlOn, type TestDatabase } from '../support/database.ts'
 import type { Trial } from './row.ts'
 
-/** A PostgreSQL server of one row's own, which may be killed, frozen and filled. */
+/** A PostgreSQL server of one row, which the row may kill, freeze and fill. */
 export interface OwnServer {
   /** Its database `latchkey`, empty at first. */
   readonly database: TestDatabase
-  /** The same server's database of another name. */
+  /** The URL of another database on this server. */
   serverUrl(database: string): string
-  /** The postmaster's id, and those of all its children. */
+  /** The process ids of the postmaster and of all its children. */
   processes(): { readonly postmaster: number; readonly children: readonly number[] }
 }
 
-/** Lends a server on a fresh folder, supervised as the service's own is. */
+/** Starts a server on a new data folder, supervised like the service's embedded one, and stops it afterwards. */
 export async function withOwnServer(trial: Trial, use: (server: OwnServer) => Promise<void>): Promise<void> {
   const dataDir = await freshDataDir(trial)
   const options = { dataDir, home: trial.sharedFolder, role: 'service' } as const
@@ -30,7 +30,7 @@ export async function withOwnServer(trial: Trial, use: (server: OwnServer) => Pr
   }
 }
 
-/** The server of a URL, which works in the folder `cluster`. */
+/** Returns the server of a URL whose data folder is `cluster`. */
 export function ownServer(url: string, cluster: string): OwnServer {
   return {
     database: databaseAt(url),
@@ -43,7 +43,7 @@ export function ownServer(url: string, cluster: string): OwnServer {
   }
 }
 
-/** A database that goes with its server. */
+/** A database that is removed together with its server. */
 export function databaseAt(url: string): TestDatabase {
   return {
     url,
@@ -53,7 +53,7 @@ export function databaseAt(url: string): TestDatabase {
   }
 }
 
-/** A data folder of the row's own: a copy of one that the first row of a run makes, since making takes seconds. */
+/** Creates a data folder. It copies the one that the first row of a run creates, since that takes seconds. */
 export async function freshDataDir(trial: Trial): Promise<string> {
   const { folder, sharedFolder } = trial
   const whole = join(sharedFolder, 'data')
@@ -68,7 +68,7 @@ export async function freshDataDir(trial: Trial): Promise<string> {
   return dataDir
 }
 
-/** This machine; what its programs have to be copied for stays in the folders of the run. */
+/** Returns this machine as a host. Programs that have to be copied stay in the run's folders. */
 export function hostOf({ sharedFolder }: Trial): Host {
   return { ...thisHost(), stateRoot: sharedFolder }
 }

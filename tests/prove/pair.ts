@@ -11,20 +11,23 @@ export const LEASE_MS = 1000
 
 const CURRENT_MS = 10_000
 
-/** Two instances, one of which reaches the database through a proxy or two. */
+/** Two instances. One of them reaches the database through proxies. */
 export interface Pair {
   readonly database: TestDatabase
   readonly one: RunningApp
   readonly other: RunningApp
-  /** In front of the other's queries and heartbeats, and in front of its link. */
+  /** The proxies in front of the other instance's queries and heartbeats, and of its listener connection. */
   readonly queries: TcpProxy
   readonly link: TcpProxy
 }
 
 export interface PairOptions {
-  /** One of the row's own by default. */
+  /** A new database by default. */
   readonly database?: TestDatabase
-  /** Whether a PgBouncer that pools by transaction stands in front of the other's queries, or of its link too. */
+  /**
+   * Whether a PgBouncer in transaction mode stands in front of the other instance's queries, or also of its listener
+   * connection.
+   */
   readonly pooled?: 'nothing' | 'queries' | 'queries and link'
   readonly revocation?: 'strict' | 'prompt'
 }
@@ -71,11 +74,11 @@ export function withPair(
   }
 }
 
-/** Accepted often enough that the instance has kept it. */
-export async function kept(trial: Trial, app: RunningApp, token: string): Promise<void> {
+/** Validates a token until the instance has certainly cached it. */
+export async function expectCached(trial: Trial, app: RunningApp, token: string): Promise<void> {
   for (let i = 0; i < 3; i++) {
-    const answer = await app.call('/api/me', { token })
-    trial.expect(answer.status === 200, () => `a good token is ${shown(answer)}`)
+    const response = await app.call('/api/me', { token })
+    trial.expect(response.status === 200, () => `a good token is ${shown(response)}`)
   }
 }
 
@@ -85,16 +88,16 @@ export async function refused(
   token: string,
   orUnavailable = false,
 ): Promise<void> {
-  const answer = await app.call('/api/me', { token })
+  const response = await app.call('/api/me', { token })
   trial.expect(
-    answer.status === 401 || (orUnavailable && answer.status === 503),
-    () => `a token that was revoked is ${shown(answer)}`,
+    response.status === 401 || (orUnavailable && response.status === 503),
+    () => `a token that was revoked is ${shown(response)}`,
   )
 }
 
 /**
- * Asks until the token is refused, which every request has to be that begins a second after `revokedMs`; answers how
- * long after that moment the refusal was there, in milliseconds.
+ * Calls until the token is refused, which every request must be that begins a second after `revokedMs`. Returns how
+ * long after that time the refusal came, in milliseconds.
  */
 export async function refusedInTime(
   trial: Trial,
@@ -112,7 +115,7 @@ export async function refusedInTime(
   return performance.now() - revokedMs
 }
 
-/** Until the instance uses what it keeps again. */
+/** Waits until the instance uses its cache again. */
 export async function untilCurrent(trial: Trial, app: RunningApp): Promise<void> {
   const { invalidations } = app.service
   const endMs = performance.now() + CURRENT_MS
@@ -120,7 +123,7 @@ export async function untilCurrent(trial: Trial, app: RunningApp): Promise<void>
   trial.expect(invalidations.isCurrent(), () => 'the cache does not come back')
 }
 
-/** Ends the connections of this name. */
+/** Terminates the connections of this application name. */
 export function terminate({ sql }: TestDatabase, name: string): Promise<unknown> {
   return sql(
     'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and datname = current_database()',

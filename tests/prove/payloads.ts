@@ -1,6 +1,6 @@
 const UNKNOWN = 'lk_0123456789ABCDEFGHIJabcdefghijKLMNOPQRST2m5ATr'
 
-/** Requests that must be refused with 400 and the end of the connection, by what is wrong with each. */
+/** Requests that must be refused with 400 and a closed connection, by their defect. */
 export const MALFORMED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries({
@@ -70,7 +70,7 @@ export const MALFORMED: Readonly<Record<string, string>> = {
   'a TLS hello': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
 }
 
-/** Requests that are good, one of each kind of framing, each answered 200. */
+/** Valid requests, one of each kind of framing. Each gets a 200. */
 export const GOOD: Readonly<Record<string, string>> = {
   'without a body': 'POST /api/count HTTP/1.1\r\nHost: a\r\n\r\n',
   'with an empty body': 'POST /api/count HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n',

@@ -11,24 +11,26 @@ import { accountIdentity, SERVER_ENV } from '../../src/adapters/embedded-postgre
 import { freshDataDir, hostOf, type OwnServer, ownServer } from './own-server.ts'
 import type { Trial } from './row.ts'
 
-/** A server that nobody watches over: it stays dead, and may be a standby. */
+/** An unsupervised server: it stays down, and may be a standby. */
 export interface PlainServer extends OwnServer {
   /** Kills all its processes at once. */
   crash(): Promise<void>
 }
 
-/** Starts a server on a copy of one cluster, with these settings; as a standby it replays until it is promoted. */
+/** Starts a server on a copy of one data folder with these settings. A standby replays until it is promoted. */
 export type Launch = (options?: {
   readonly settings?: Readonly<Record<string, string>>
   readonly isStandby?: boolean
 }) => Promise<PlainServer>
 
-/** A primary that acknowledges a commit once it is on its standby's disk: only then does it outlive the primary. */
+/**
+ * A primary that acknowledges a commit only when it is on the standby's disk, so that the commit outlives the primary.
+ */
 export const SYNCHRONOUS = { synchronous_standby_names: '*' }
 
 const START_MS = 20_000
 
-/** Lends the means to start servers, all of the same cluster, and ends those that were started. */
+/** Passes a function that starts servers on copies of one data folder, and stops them afterwards. */
 export async function withPlainServers(trial: Trial, use: (launch: Launch) => Promise<void>): Promise<void> {
   const ends: (() => Promise<void>)[] = []
   try {
@@ -77,7 +79,8 @@ export async function withPlainServers(trial: Trial, use: (launch: Launch) => Pr
         () => false,
       )
       if (isUp) return { ...server, crash }
-      if (child.exitCode !== null || performance.now() > endMs) throw new Error(`${log} tells why not`)
+      if (child.exitCode !== null || performance.now() > endMs)
+        throw new Error(`it did not start; see ${log}`)
     }
   }
 }

@@ -1,12 +1,12 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 
-/** What node tells of a request on its channels. */
+/** The message of Node's diagnostics channels about a request. */
 interface Handled {
   readonly request: object
   readonly response: { readonly statusCode: number }
 }
 
-/** Times how long the service takes for each 503, from the head of the request to the end of the answer. */
+/** Measures the time of each 503, from the head of the request to the end of the response. */
 export function watchRefusals(): { stop(): readonly number[] } {
   const beganMs = new WeakMap<object, number>()
   const times: number[] = []

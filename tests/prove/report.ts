@@ -7,21 +7,21 @@ const ROOT = join(import.meta.dirname, '../..')
 const RESULTS = join(ROOT, 'tests/prove/results.json')
 export const DOCUMENT = join(ROOT, 'docs/proof.md')
 
-/** What came of a mutant: what told it from the source, or null when nothing did. */
+/** The result of a mutant: what revealed it, or null when it survived. */
 export interface Found {
   readonly name: string
   readonly by: string | null
 }
 
-/** What came of a row and its mutants, when it last ran at release size, and where. */
+/** The latest result of a row and its mutants at release size, and where it ran. */
 interface Result extends Pick<Outcome, 'trials' | 'failures' | 'notes'> {
   readonly seconds: number
   readonly mutants: readonly Found[]
   readonly where: string
 }
 
-/** Keeps what came of a row beside what came of the others, and writes the document anew from all of them. */
-export async function keepResult(
+/** Stores the result of a row beside the others, and writes the document from all of them. */
+export async function storeResult(
   rows: readonly Row[],
   { id }: Row,
   { trials, failures, notes }: Outcome,
@@ -32,16 +32,19 @@ export async function keepResult(
   const results: Record<string, Result> = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
   results[id] = { trials, failures, notes, seconds, mutants, where: await measuredWhere(serverUrl) }
   writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`)
-  writeFileSync(DOCUMENT, documentOf(rows, results))
+  writeFileSync(DOCUMENT, renderDocument(rows, results))
 }
 
-/** Below what share the fault is with 95 % confidence, after so many trials without one; three or fewer bound nothing. */
-export function boundOf({ trials, failures }: Pick<Outcome, 'trials' | 'failures'>): string {
+/**
+ * Returns the upper bound of the fault rate with 95 % confidence, when no trial failed. Three or fewer trials bound
+ * nothing.
+ */
+export function upperBound({ trials, failures }: Pick<Outcome, 'trials' | 'failures'>): string {
   return failures === 0 && trials > 3 ? `${((3 / trials) * 100).toPrecision(2)} %` : '-'
 }
 
-/** The document of all results; the rows that have none yet are named in its head. */
-export function documentOf(rows: readonly Row[], results: Readonly<Record<string, Result>>): string {
+/** Returns the document of all results. Its head names the rows without a result. */
+export function renderDocument(rows: readonly Row[], results: Readonly<Record<string, Result>>): string {
   const known = rows.flatMap((row) => {
     const result = results[row.id]
     return result === undefined ? [] : [{ row, result }]
@@ -49,13 +52,13 @@ export function documentOf(rows: readonly Row[], results: Readonly<Record<string
   const missing = rows.filter(({ id }) => results[id] === undefined).map(({ id }) => id)
   const mutants = known.flatMap(({ result }) => result.mutants)
   const table = markdownTable(
-    ['row', 'promise', 'tried', 'wrong', 'below (95 %)'],
+    ['row', 'promise', 'trials', 'failures', 'upper bound (95 %)'],
     known.map(({ row, result }) => [
       row.id,
       row.promise,
       result.trials.toLocaleString('en-US'),
       String(result.failures),
-      boundOf(result),
+      upperBound(result),
     ]),
   )
   const details = known.map(
@@ -64,27 +67,25 @@ export function documentOf(rows: readonly Row[], results: Readonly<Record<string
 ${row.promise}.
 
 ${[
-  `- ${result.trials.toLocaleString('en-US')} tried, ${result.failures} wrong, ${Math.round(result.seconds)} s; ${result.where}.`,
+  `- ${result.trials.toLocaleString('en-US')} trials, ${result.failures} failures, ${Math.round(result.seconds)} s; ${result.where}.`,
   ...result.notes.map((note) => `- ${note}.`),
-  ...result.mutants.map(({ name, by }) => `- Mutant "${name}": ${by === null ? 'SURVIVED' : 'found out'}.`),
+  ...result.mutants.map(({ name, by }) => `- Mutant "${name}": ${by === null ? 'SURVIVED' : 'found'}.`),
 ].join('\n')}
 `,
   )
   const notYet =
-    missing.length === 0
-      ? ''
-      : `Not yet tried at that size, and so not in the table: ${missing.join(' ')}.\n\n`
+    missing.length === 0 ? '' : `Not yet run at that size, and so not in the table: ${missing.join(' ')}.\n\n`
   return `# Proof
 
-What the service promises is tried here with real processes, sockets, signals and PostgreSQL servers, and held against
-mutants: changes of the source that take one guard away, each of which its row has to find out. Written by
+Each row tests a promise of the service with real processes, sockets, signals and PostgreSQL servers. It must also find
+its mutants: changes of the source that remove one guard. This document is written by
 
 \`\`\`sh
 npm run prove -- --size release
 \`\`\`
 
-which takes hours; \`npm run prove\` ends in minutes, and \`-- --row G8\` tries one row. Zero wrong of n means that the checkFailed
-is rarer than 3/n with 95 % confidence. ${mutants.filter(({ by }) => by !== null).length} of ${mutants.length} mutants were found out.
+which takes hours. \`npm run prove\` takes minutes, and \`-- --row G8\` runs one row. Zero failures in n trials mean that the
+failure rate is below 3/n with 95 % confidence. ${mutants.filter(({ by }) => by !== null).length} of ${mutants.length} mutants were found.
 
 ${notYet}${table}
 

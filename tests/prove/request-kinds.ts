@@ -29,41 +29,41 @@ const UNHURRIED_MS = 10_000
 const OTHER_PASSWORD = 'battery staple 10'
 const secrets = tokenSecrets({ prefix: 'lk' })
 
-/** The token port that the cache calls; the one that the use cases call is named as in `Ports`. */
+/** The token port behind the cache. The one of the use cases has its name in `Ports`. */
 export const STORED = 'stored loginTokens'
 
-/** A service whose ports may fail, and the stores that it is on, which do not. */
+/** A service whose ports may fail, and the underlying stores, which do not. */
 export interface Stage {
   readonly app: RunningApp
   readonly customers: Customers
   readonly loginTokens: LoginTokens
 }
 
-/** Makes a request; answers its status, or for a use case what would be. */
+/** Makes a request. Returns its status, or for a use case the status that a request would get. */
 type Ask = (requestId?: string) => Promise<number>
 
-/** A request that can be made, any number of times, and what is right to answer. */
+/** A repeatable request and its correct outcome. */
 export interface Play {
   readonly ask: Ask
-  /** 200 where it is not given. */
+  /** The correct status. 200 by default. */
   readonly right?: number
-  /** What is right where it has been done already; as for the first time where it is not given. */
+  /** The correct status of a repetition. The same as for the first time by default. */
   readonly again?: number
-  /** Whether the database says that it has been done. */
+  /** Whether the database shows its effect. */
   readonly done?: () => Promise<boolean>
 }
 
-/** Prepares a request of its kind by or about somebody. */
-export type Kind = (somebody: Somebody) => Play | Promise<Play>
+/** Prepares a request of its kind by or about an actor. */
+export type Kind = (actor: Actor) => Play | Promise<Play>
 
-/** Routes of an implementer's. */
+/** Routes of an implementer. */
 export const ownRoutes = (): readonly Route[] => [
   route('GET /orders', { auth: 'customer', abilities: ['orders:read'], handle: () => ({ orders: [] }) }),
 ]
 
 /**
- * Wires the use cases of a running service anew. The invalidations are those of one process: what the triggers announce
- * would hide that the service does not obey a change of its own.
+ * Replaces the use cases of a running service. The invalidations are those of one process, because the triggers'
+ * notifications would hide that the service does not apply its own change.
  */
 export function stageOn(app: RunningApp, { named }: FaultyPorts): Stage {
   const { useCases } = app.service
@@ -97,25 +97,25 @@ export function stageOn(app: RunningApp, { named }: FaultyPorts): Stage {
   return { app, customers, loginTokens }
 }
 
-/** A customer who is logged in, whose token the service has kept. */
-export interface Somebody {
+/** A logged-in customer whose token the service has cached. */
+export interface Actor {
   readonly customer: Customer
   readonly token: string
-  /** Every token that the customer was given so far. */
+  /** Every token of the customer so far. */
   readonly tokens: string[]
   call(path: string, options: CallOptions): Ask
   login(email: string, password: string): Ask
   operator(use: (customers: ManageCustomers, deadline: Deadline) => Promise<unknown>): Ask
-  /** Stores a token beside the others. */
-  given(different: Partial<LoginToken>): Promise<string>
-  /** What the database says, whatever the service does. */
+  /** Stores an additional token. */
+  addToken(different: Partial<LoginToken>): Promise<string>
+  /** The value in the database, whatever the service does. */
   passwordHash(): Promise<string | null>
   found(email?: string): Promise<Customer | null>
   isLive(secret: string): Promise<boolean>
   liveLogins(): Promise<number>
 }
 
-export async function somebodyOn({ app, customers, loginTokens }: Stage): Promise<Somebody> {
+export async function createActor({ app, customers, loginTokens }: Stage): Promise<Actor> {
   const customer = await app.addCustomer()
   const { id, email } = customer
   const token = await app.login(email)
@@ -139,13 +139,13 @@ export async function somebodyOn({ app, customers, loginTokens }: Stage): Promis
     operator: (use) => async () => {
       const { useCases } = app.service
       try {
-        const answer = await use(useCases.customers, useCases.deadline())
-        return answer === null || answer === false ? 404 : 200
+        const response = await use(useCases.customers, useCases.deadline())
+        return response === null || response === false ? 404 : 200
       } catch (error) {
         return error instanceof Unavailable ? 503 : 500
       }
     },
-    async given(different) {
+    async addToken(different) {
       const { secret, digest } = secrets.issue()
       await loginTokens.add(aLoginToken({ customerId: id, name: 'bot', ...different }), digest, UNHURRIED_MS)
       tokens.push(secret)
@@ -170,9 +170,9 @@ function identified(requestId: string | undefined): CallOptions {
 
 /** Every kind of request. */
 export const REQUESTS: Readonly<Record<string, Kind>> = {
-  async login(somebody) {
-    await somebody.call('/api/logout', { token: somebody.token })()
-    return login(somebody)
+  async login(actor) {
+    await actor.call('/api/logout', { token: actor.token })()
+    return login(actor)
   },
   'login that replaces': login,
   'login, wrong password': ({ customer, login }) => ({
@@ -187,32 +187,32 @@ export const REQUESTS: Readonly<Record<string, Kind>> = {
     await operator(({ disable }, deadline) => disable(customer.id, deadline))()
     return { ask: login(customer.email, PASSWORD), right: 401 }
   },
-  async 'me, looked up'({ call, given }) {
-    return { ask: call('/api/me', { token: await given({}) }) }
+  async 'me, from the database'({ call, addToken }) {
+    return { ask: call('/api/me', { token: await addToken({}) }) }
   },
-  'me, kept': ({ token, call }) => ({ ask: call('/api/me', { token }) }),
+  'me, cached': ({ token, call }) => ({ ask: call('/api/me', { token }) }),
   async 'me, revoked'({ token, call }) {
     await call('/api/logout', { token })()
     return { ask: call('/api/me', { token }), right: 401 }
   },
-  async 'me, expired'({ call, given }) {
-    return { ask: call('/api/me', { token: await given({ expiresAtMs: Date.now() }) }), right: 401 }
+  async 'me, expired'({ call, addToken }) {
+    return { ask: call('/api/me', { token: await addToken({ expiresAtMs: Date.now() }) }), right: 401 }
   },
   logout,
-  async 'logout, not kept'(somebody) {
-    await somebody.login(somebody.customer.email, PASSWORD)()
-    return logout({ ...somebody, token: somebody.tokens.at(-1) ?? '' })
+  async 'logout, not cached'(actor) {
+    await actor.login(actor.customer.email, PASSWORD)()
+    return logout({ ...actor, token: actor.tokens.at(-1) ?? '' })
   },
   async 'logout, revoked'({ token, call }) {
     await call('/api/logout', { token })()
     return { ask: call('/api/logout', { token }), right: 401 }
   },
-  async 'own route'({ call, given }) {
-    const token = await given({ abilities: ['orders:*'] })
+  async 'own route'({ call, addToken }) {
+    const token = await addToken({ abilities: ['orders:*'] })
     return { ask: call('/api/orders', { method: 'GET', token }) }
   },
-  async 'own route, without the ability'({ call, given }) {
-    const token = await given({ abilities: ['invoices:*'] })
+  async 'own route, without the ability'({ call, addToken }) {
+    const token = await addToken({ abilities: ['invoices:*'] })
     return { ask: call('/api/orders', { method: 'GET', token }), right: 403 }
   },
   status: ({ call }) => ({ ask: call('/api/status', { method: 'GET', token: SERVICE_SECRET }) }),
@@ -223,7 +223,7 @@ export const REQUESTS: Readonly<Record<string, Kind>> = {
   readyz: ({ call }) => ({ ask: call('/readyz', { method: 'GET' }) }),
 }
 
-/** What operators do, which no request does yet. */
+/** The operations of operators, which have no routes yet. */
 export const USE_CASES: Readonly<Record<string, Kind>> = {
   'add customer'({ customer, operator, found }) {
     const email = `new-${customer.email}`
@@ -265,16 +265,16 @@ export const USE_CASES: Readonly<Record<string, Kind>> = {
   }),
 }
 
-function login({ customer, tokens, login, isLive }: Somebody): Play {
+function login({ customer, tokens, login, isLive }: Actor): Play {
   const earlier = tokens.length
   return {
     ask: login(customer.email, PASSWORD),
-    // What is handed out has to be worth something.
+    // An issued token must be valid.
     done: async () => tokens.length > earlier && (await isLive(tokens.at(-1) ?? '')),
   }
 }
 
-function logout({ token, call, isLive }: Somebody): Play {
+function logout({ token, call, isLive }: Actor): Play {
   return {
     ask: call('/api/logout', { token }),
     again: 401,

@@ -1,8 +1,8 @@
-/** Runs one row in a process of its own and prints its outcome as the last line; a crash is the runner's to see. */
+/** Runs one row in a separate process and prints its outcome as the last line. The runner handles a crash. */
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { type Outcome, type Row, type Size, Skipped, type Trial, trialsOf } from './row.ts'
+import { countTrials, type Outcome, type Row, type Size, Skipped, type Trial } from './row.ts'
 
 const EXAMPLES = 5
 const CLOSED_MS = 3000
@@ -18,7 +18,7 @@ let skipped: string | undefined
 const examples: string[] = []
 const notes: string[] = []
 const trial: Trial = {
-  size: trialsOf(row, size as Size | 'mutant'),
+  size: countTrials(row, size as Size | 'mutant'),
   judgesTimes: size === 'release',
   folder,
   sharedFolder: dirname(folder),
@@ -49,14 +49,14 @@ const outcome: Outcome = { trials, failures, examples, notes, ...(skipped === un
 process.stdout.write(`\n${JSON.stringify(outcome)}\n`)
 process.exit(0)
 
-/** How many of each kind of what keeps a process alive there are: sockets, servers, timers, children. */
+/** Counts the resources that keep a process alive, by kind: sockets, servers, timers, children. */
 function heldResources(): Map<string, number> {
   const counts = new Map<string, number>()
   for (const kind of process.getActiveResourcesInfo()) counts.set(kind, (counts.get(kind) ?? 0) + 1)
   return counts
 }
 
-/** Sockets close a moment after they were told to. */
+/** Waits, because sockets take a moment to close. */
 async function expectResourcesBack(): Promise<void> {
   for (const endMs = performance.now() + CLOSED_MS; ; await sleep(20)) {
     const left = [...heldResources()].filter(([kind, count]) => count > (held.get(kind) ?? 0))

@@ -9,9 +9,9 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendRaw } from '../support/raw-http.ts'
 import { temporaryFolder } from '../support/running-process.ts'
-import { type RowRunner, rowRunner } from './row-runner.ts'
+import { createRowRunner, type RowRunner } from './row-runner.ts'
 import { flawOf } from './wire.ts'
-import { tapAnswers } from './wiretap.ts'
+import { tapResponses } from './wiretap.ts'
 
 const root = join(import.meta.dirname, '../..')
 const serverUrl = process.env.TEST_DATABASE_URL ?? ''
@@ -21,14 +21,14 @@ function runPlanted(runner: RowRunner, id: string, timeoutMs = 60_000) {
   return runner.run({ serverUrl, tree: root, rows, id, size: 'ci', timeoutMs })
 }
 
-describe('what is required of every row', () => {
+describe('the requirements of every row', () => {
   let runner: RowRunner
   before(() => {
-    runner = rowRunner()
+    runner = createRowRunner()
   })
   after(() => runner.close())
 
-  test('is not found wanting where nothing is wrong', async () => {
+  test('pass for a correct row', async () => {
     assert.deepEqual(await runPlanted(runner, 'nothing'), { trials: 1, failures: 0, examples: [], notes: [] })
   })
 
@@ -42,14 +42,14 @@ describe('what is required of every row', () => {
     ['rejection', /unhandled: Error: planted/],
     ['death', /the process ended by SIGKILL/],
   ] as const) {
-    test(`shows a planted ${planted}`, async () => {
+    test(`reveal a planted ${planted}`, async () => {
       const { failures, examples } = await runPlanted(runner, planted)
       assert.ok(failures > 0)
       for (const sentence of sentences) assert.match(examples.join('\n'), sentence)
     })
   }
 
-  test('is heard on the wire: answers that are none of ours, in order, to HEAD too', async () => {
+  test('cover malformed responses on the wire, in order, also to HEAD', async () => {
     const server = createServer((request, response) => {
       response.setHeader('Content-Length', 4)
       response.end(request.method === 'HEAD' ? undefined : 'bare')
@@ -57,8 +57,8 @@ describe('what is required of every row', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo
     const heard: string[] = []
-    const untap = tapAnswers(port, (answer, method) =>
-      heard.push(`${method}: ${answer.body}: ${flawOf(answer)}`),
+    const untap = tapResponses(port, (response, method) =>
+      heard.push(`${method}: ${response.body}: ${flawOf(response)}`),
     )
     try {
       const head = (method: string) => `${method} / HTTP/1.1\r\nHost: a\r\n\r\n`
@@ -73,11 +73,11 @@ describe('what is required of every row', () => {
   })
 })
 
-describe('whatever a row leaves behind is cleared', { skip: isLinux() }, () => {
-  test('when it takes too long', async () => {
+describe('the leftovers of a row are cleared', { skip: isLinux() }, () => {
+  test('when it exceeds its time limit', async () => {
     const folder = await temporaryFolder()
     try {
-      const runner = rowRunner(folder.path)
+      const runner = createRowRunner(folder.path)
       const outcome = runPlanted(runner, 'hang', 8000)
       await untilServerIn(folder.path)
       assert.match((await outcome).examples.join(), /the process ended by SIGKILL/)

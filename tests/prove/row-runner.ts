@@ -8,32 +8,32 @@ import { dropTestDatabases, testDatabasePrefix } from '../support/database.ts'
 import { UNCOUNTED } from '../support/running-process.ts'
 import type { Outcome, Size } from './row.ts'
 
-/** Which row to try, and where. */
+/** The row to run, and where. */
 export interface RowRun {
-  /** Of the server on which rows make their test databases. */
+  /** The URL of the server on which rows create their databases. */
   readonly serverUrl: string
-  /** The checkout, or a copy of it, whose code is tried. */
+  /** The checkout or its copy whose code is tested. */
   readonly tree: string
-  /** The file in it that exports the rows. */
+  /** The file in the tree that exports the rows. */
   readonly rows: string
   readonly id: string
   readonly size: Size | 'mutant'
   readonly timeoutMs: number
 }
 
-/** Tries rows in processes of their own, and clears whatever a row leaves behind, however it ended. */
+/** Runs rows in separate processes, and clears everything that a row leaves behind, however it ended. */
 export interface RowRunner {
   run(row: RowRun): Promise<Outcome>
-  /** Kills the rows that run; none starts afterwards. */
+  /** Kills the running rows. None starts afterwards. */
   interrupt(): void
-  /** Removes what the rows have shared. */
+  /** Removes the shared folder of the rows. */
   close(): void
 }
 
-/** A runner that keeps everything of its rows in one new folder of `parentFolder`. */
-export function rowRunner(parentFolder = tmpdir()): RowRunner {
+/** Creates a runner that stores everything of its rows in one new folder of `parentFolder`. */
+export function createRowRunner(parentFolder = tmpdir()): RowRunner {
   const sharedFolder = mkdtempSync(join(parentFolder, 'latchkey-prove-'))
-  // The account that runs the servers below has to pass through.
+  // The user of the servers below must be able to traverse it.
   chmodSync(sharedFolder, 0o755)
   const children = new Set<ChildProcess>()
   let isInterrupted = false
@@ -71,7 +71,7 @@ export function rowRunner(parentFolder = tmpdir()): RowRunner {
     const running = spawn(
       process.execPath,
       ['--expose-gc', '--import', 'tsx', program, join(tree, rows), id, size, folder],
-      // A group of its own, so that the programs which the row has started can be ended with it.
+      // A separate process group, so that the programs which the row has started can be killed with it.
       { cwd: tree, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true },
     )
     children.add(running)
@@ -107,11 +107,11 @@ function kill({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL')
   } catch {
-    // The whole group has ended.
+    // The whole group has exited.
   }
 }
 
-/** Ends the servers that still work in a row's folder, which have sessions of their own, and removes it. */
+/** Kills the servers that still run in a row's folder, in sessions of their own, and removes the folder. */
 async function clear(folder: string): Promise<void> {
   for (const cluster of foldersIn(folder).flatMap(foldersIn)) await stopPostmaster(cluster)
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })

@@ -1,32 +1,32 @@
-/** A row of the reliability plan: a promise, tried as often as its size says. */
+/** A row of the reliability plan: a promise, tested as often as its size says. */
 export interface Row {
   readonly id: string
   readonly promise: string
-  /** Trials, or whatever the row's promise counts, for each size of a run. */
+  /** The number of trials, or of whatever the promise counts, for each size of a run. */
   readonly sizes: Readonly<Record<Size, number>> & {
-    /** What finds its mutants out, where that needs less than CI's size. */
+    /** The number that finds its mutants, if smaller than CI's. */
     readonly mutant?: number
   }
-  /** Whether it runs when no other row does: a service that is late for want of a processor would count as a failure. */
+  /** Whether it runs alone. Otherwise a service that is late for lack of a processor would count as a failure. */
   readonly alone?: boolean
-  /** The naive forms that the row must find out, each a change of one place of the source. */
+  /** The mutants that the row must find, each a change of one place of the source. */
   readonly mutants: readonly Mutant[]
   run(trial: Trial): Promise<void>
 }
 
-/** `ci` ends in minutes; `release` has the numbers of the plan. */
+/** `ci` takes minutes; `release` has the numbers of the plan. */
 export type Size = 'ci' | 'release'
 
-/** The trials of a row; a mutant gets those of CI at most: what needs more would not be found out there. */
-export function trialsOf({ sizes }: Row, size: Size | 'mutant'): number {
+/** Returns the number of trials of a row. A mutant gets at most those of CI. */
+export function countTrials({ sizes }: Row, size: Size | 'mutant'): number {
   return size === 'mutant' ? (sizes.mutant ?? sizes.ci) : sizes[size]
 }
 
-/** One guard taken away: `find` stands exactly once in `file`. */
+/** A removed guard: `find` occurs exactly once in `file`. */
 export interface Mutant extends Change {
   readonly name: string
   readonly file: string
-  /** Another place of the file, where one is not enough. */
+  /** A second change in the file, when one is not enough. */
   readonly and?: Change
 }
 
@@ -35,33 +35,33 @@ interface Change {
   readonly replace: string
 }
 
-/** Counts what was tried and what went wrong. */
+/** Counts trials and failures. */
 export interface Trial {
   readonly size: number
-  /** Whether measured times decide: on a machine that has other things to do, they must not. */
+  /** Whether measured times may fail the row. They must not on a busy machine. */
   readonly judgesTimes: boolean
-  /** A folder of the row's own, which every account may enter; the runner clears it. */
+  /** A folder of this row that every user may enter. The runner clears it. */
   readonly folder: string
   /** A folder that all rows of a run share. */
   readonly sharedFolder: string
-  /** One thing tried; `otherwise` tells what was seen when it did not hold. */
+  /** Counts one trial. `otherwise` describes what was observed when it failed. */
   expect(holds: boolean, otherwise: () => string): void
-  /** Something that has to hold beside what the row tries: it counts only where it does not. */
+  /** Checks a side condition, which is counted only when it fails. */
   require(holds: boolean, otherwise: () => string): void
-  /** Something that was measured, for the table; it decides nothing. */
+  /** Notes a measurement for the table. It does not affect the outcome. */
   note(text: string): void
 }
 
-/** What came of a row, as the runner reads it from the row's process. */
+/** The outcome of a row, as the runner reads it from the row's process. */
 export interface Outcome {
   readonly trials: number
   readonly failures: number
-  /** The first few. */
+  /** The first few failures. */
   readonly examples: readonly string[]
   readonly notes: readonly string[]
-  /** Why nothing was tried. */
+  /** Why the row was skipped. */
   readonly skipped?: string
 }
 
-/** Ends a row that cannot be tried here; the table says so. */
+/** Thrown by a row that cannot run here. The table reports it. */
 export class Skipped extends Error {}

@@ -30,7 +30,7 @@ import { standbyRows } from './rows/standby.ts'
 import { stormRows } from './rows/storms.ts'
 import { throttleMemoryRows } from './rows/throttle-memory.ts'
 
-/** Every row that is tried, in the order of the table. */
+/** Every row, in the order of the table. */
 export const ROWS: readonly Row[] = [
   ...modelRows,
   ...revocationRows,

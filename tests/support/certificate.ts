@@ -2,13 +2,13 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Why no certificate can be made here, or false where one can. */
+/** Why no certificate can be created here, or false when one can. */
 export const withoutOpenssl =
   spawnSync('openssl', ['version']).status === 0
     ? false
     : 'openssl, which makes the certificate, is not on this machine'
 
-/** A certificate for localhost that nobody vouches for, with its key; both are files of the folder, too. */
+/** Creates a self-signed certificate for localhost and its key. Both are also files in the folder. */
 export function selfSignedFor(folder: string): { readonly key: Buffer; readonly cert: Buffer } {
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const request = [

@@ -8,17 +8,17 @@ const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 
 /** What a page did that it must not do. */
 export interface Observed {
-  /** Requests to anywhere but the origin. */
+  /** Requests to another origin. */
   readonly elsewhere: string[]
-  /** What the browser refused for the page's policy. */
+  /** What the browser blocked by the page's Content-Security-Policy. */
   readonly violations: string[]
-  /** Errors of scripts, and what the page wrote to the console as such. */
+  /** Script errors, and errors that the page logged to the console. */
   readonly errors: string[]
 }
 
-/** A browser with an empty profile of its own. */
+/** A browser with an empty profile. */
 export interface Browser {
-  /** Opens a page of the origin, and watches it from its first request on. */
+  /** Opens a page and observes it from its first request on. */
   open(url: string, options?: OpenOptions): Promise<{ readonly page: Page; readonly observed: Observed }>
   close(): Promise<void>
 }
@@ -29,7 +29,7 @@ export interface OpenOptions {
   readonly height?: number
 }
 
-/** The browser of this machine, or null. */
+/** The path of this machine's browser, or null. */
 export function chromiumHere(): string | null {
   return PROGRAMS.find((path) => existsSync(path)) ?? null
 }
@@ -74,14 +74,14 @@ export async function openBrowser(executablePath: string): Promise<Browser> {
   }
 }
 
-/** Nothing was asked of anybody else and nothing went wrong, but for the refusals that were called for. */
+/** Asserts that the page sent no request to another origin and logged no error, except for the expected refusals. */
 export function assertQuiet(
   { elsewhere, violations, errors }: Observed,
   refusals: readonly number[] = [],
 ): void {
   assert.deepEqual(elsewhere, [])
   assert.deepEqual(violations, [])
-  // The browser tells of each refusal that was called for.
+  // The browser logs each refusal that the test expects.
   const refused = (text: string) => refusals.some((status) => text.includes(`status of ${status} `))
   assert.deepEqual(
     errors.filter((text) => !refused(text)),

@@ -5,24 +5,24 @@ import { startProcess, temporaryFolder } from './running-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Whether a container engine answers that runs what this machine runs. */
+/** Whether a container engine is available that runs this machine's binaries. */
 export function hasContainerEngine(): boolean {
   return process.platform === 'linux' && spawnSync('docker', ['info']).status === 0
 }
 
-/** Runs the engine's client in the checkout; answers what it printed, and throws where it does not succeed. */
+/** Runs the engine's client in the checkout. Returns its output; throws when it fails. */
 export async function docker(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await startProcess('docker', args, { cwd: ROOT }).ended
   if (code !== 0) throw new Error(`docker ${args[0]}: ${stdout.slice(-2000)}${stderr.slice(-2000)}`)
   return stdout.trim()
 }
 
-/** Makes an image of this machine's node and the libraries it needs, and of nothing else: no shell, no npm. */
+/** Creates an image of this machine's Node and the libraries it needs, and nothing else: no shell, no npm. */
 export function importNode(image: string): Promise<void> {
   return importFiles(image, [[process.execPath, 'usr/bin/node']])
 }
 
-/** The same with npm, the packages in its cache, and a shell for the scripts of packages. */
+/** Like `importNode`, with npm, the packages in its cache, and a shell for package scripts. */
 export function importNpm(image: string): Promise<void> {
   const npm = realpathSync(printed('sh', ['-c', 'command -v npm']))
   return importFiles(
@@ -36,7 +36,7 @@ export function importNpm(image: string): Promise<void> {
     (root) => {
       cpSync(join(npm, '../..'), join(root, 'usr/lib/npm'), { recursive: true })
       const cache = join(printed('npm', ['config', 'get', 'cache']), '_cacache')
-      // What another npm has only begun to write stands beside these.
+      // Copies only these parts: other folders may hold unfinished writes of another npm.
       for (const part of ['content-v2', 'index-v5'])
         cpSync(join(cache, part), join(root, 'root/.npm/_cacache', part), { recursive: true })
       writeFileSync(join(root, 'root/.npmrc'), 'prefer-offline=true\nupdate-notifier=false\n')
@@ -67,14 +67,14 @@ async function importFiles(
   }
 }
 
-/** What the package of bcrypt loads, which needs more of the system than node does. */
+/** The files that the bcrypt package loads, which needs more system libraries than Node. */
 function nativeAddons(): readonly string[] {
   const folder = join(ROOT, 'node_modules/@node-rs')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   return files.filter((file) => file.endsWith('.node')).map((file) => join(folder, file))
 }
 
-/** The shared libraries of programs and what loads them, by the paths at which it looks for them. */
+/** The shared libraries of programs, and the dynamic loader, by the paths at which the programs look for them. */
 function librariesOf(programs: readonly string[]): ReadonlySet<string> {
   const text = printed('ldd', programs)
   return new Set([...text.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path = '']) => path))

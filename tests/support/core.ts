@@ -20,15 +20,15 @@ import { type Recorded, recordingAuditLog } from '../../src/testing/recorded.ts'
 import { type FakePasswords, fakePasswords, hashOf } from './fakes.ts'
 import { aRequester, idlePorts } from './idle-ports.ts'
 
-/** A call of a use case, by anybody where it does not matter who asks. */
+/** A use case call whose requester is optional. */
 type Asked<UseCase> = UseCase extends (input: infer Input, deadline: infer P, requester: infer R) => unknown
   ? [input: Input, deadline: P, requester?: R]
   : never
 
-/** The name and the secret of the one service token of `memoryCore`. */
+/** The only service token of `memoryCore`. */
 export const SERVICE = { name: 'monitor', secret: 'k7Qw-3._~+/ZxN0pLmRtYvBsDfGhJcXa' }
 
-/** The use cases over memory, with everything that a test looks at or moves. */
+/** The use cases on in-memory ports, with the state that tests read or change. */
 export interface Core extends Omit<UseCases, 'login' | 'authenticate' | 'logout' | 'verifyServiceToken'> {
   login(...args: Asked<Login>): ReturnType<Login>
   authenticate(...args: Asked<Authenticate>): ReturnType<Authenticate>
@@ -38,13 +38,13 @@ export interface Core extends Omit<UseCases, 'login' | 'authenticate' | 'logout'
   readonly store: MemoryStore
   readonly clock: MovableClock
   readonly passwords: FakePasswords
-  /** Everything that was announced so far. */
+  /** All invalidations that were published so far. */
   readonly announced: readonly Invalidation[]
-  /** Everything that the audit log was told so far. */
+  /** All events that were written to the audit log so far. */
   readonly recorded: Recorded[]
-  /** A stored customer with the password `right`, or with none. */
+  /** Stores a customer with the password `right`, or with none. */
   customer(different?: Partial<Customer>, password?: string | null): Promise<Customer>
-  /** A stored token of that customer, by its secret. */
+  /** Stores a token of that customer. Returns its secret. */
   token(
     customer: Customer,
     different?: Partial<LoginToken>,
@@ -106,12 +106,12 @@ export function memoryCore(
   }
 }
 
-/** A well-formed secret that nobody was given. */
+/** A well-formed secret that no customer has. */
 export function anUnknownSecret(): string {
   return tokenSecrets({ prefix: 'lk' }).issue().secret
 }
 
-/** A store that is out of reach; every call of it is counted. */
+/** An unreachable store. It records every call. */
 export function unreachable<Port extends object>(error: Error): { readonly port: Port; calls: string[] } {
   const calls: string[] = []
   const port = new Proxy({} as Port, {

@@ -3,23 +3,23 @@ import { Client, type QueryResultRow } from 'pg'
 import { migrate } from '../../src/adapters/postgres/migrations.ts'
 import { createSqliteDatabase, onSqlite } from './sqlite.ts'
 
-/** A database of one test file's own, on the server that the run has chosen. */
+/** The database of one test file, on the server of this run. */
 export interface TestDatabase {
   readonly url: string
-  /** The settings by which a service has it. */
+  /** The settings with which a service uses it. */
   readonly env: Readonly<Record<string, string>>
-  /** Runs a statement on a connection of its own, beside whatever is tested. */
+  /** Runs a statement on a separate connection. */
   sql<Row extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>
-  /** Ends every connection to it and removes it. */
+  /** Terminates all connections to it and drops it. */
   drop(): Promise<void>
 }
 
-/** What the name of every test database of this run begins with. */
+/** The prefix of every test database of this run. */
 export function testDatabasePrefix(env: NodeJS.ProcessEnv = process.env): string {
   return `latchkey_test_${env.TEST_RUN_ID ?? 'alone'}_`
 }
 
-/** Makes a database with the newest schema, or an empty one with `migrated: false`. */
+/** Creates a database with the newest schema, or an empty one with `migrated: false`. */
 export async function createTestDatabase({ migrated = true } = {}): Promise<TestDatabase> {
   if (onSqlite) return createSqliteDatabase({ migrated })
   const serverUrl = process.env.TEST_DATABASE_URL
@@ -40,7 +40,7 @@ export async function createTestDatabase({ migrated = true } = {}): Promise<Test
   }
 }
 
-/** Removes whatever test databases of this run a crashed test has left on the server. */
+/** Drops the test databases of this run that a crashed test has left on the server. */
 export async function dropTestDatabases(serverUrl: string, prefix: string): Promise<void> {
   const rows = await sqlOn<{ datname: string }>(
     serverUrl,
@@ -54,7 +54,7 @@ async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   await sqlOn(serverUrl, `drop database if exists ${name} with (force)`)
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a separate connection. */
 export async function sqlOn<Row extends QueryResultRow>(
   url: string,
   text: string,

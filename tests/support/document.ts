@@ -1,7 +1,7 @@
 import { cpus } from 'node:os'
 import { sqlOn } from './database.ts'
 
-/** A table in Markdown, its columns aligned. */
+/** Returns a Markdown table with aligned columns. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
@@ -11,7 +11,7 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
 }
 
-/** Day, machine and versions, for whoever compares figures. */
+/** Returns the day, the machine and the versions, for comparing measurements. */
 export async function measuredWhere(databaseUrl: string): Promise<string> {
   const [row] = await sqlOn<{ server_version: string }>(databaseUrl, 'show server_version')
   const day = new Date().toISOString().slice(0, 10)

@@ -18,7 +18,7 @@ const ID = '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34'
 
 const anOrder = () => ({ id: ID, sku: 'A-100', quantity: 1, note: null, placed_at: new Date(0) })
 
-/** Routes as an implementer declares them, one of each kind that a document tells apart. */
+/** Routes as an implementer declares them, one of each kind that the API document distinguishes. */
 export function orderRoutes() {
   return [
     route('GET /orders', {

@@ -6,18 +6,18 @@ import { startProcess, temporaryFolder, UNCOUNTED } from './running-process.ts'
 const root = join(import.meta.dirname, '../..')
 const tarball = process.env.LATCHKEY_PACKAGE
 
-/** An example that can be run: in this checkout, or as a stranger has it where `LATCHKEY_PACKAGE` names a packed package. */
+/** A runnable example: in this checkout, or on the packed package that `LATCHKEY_PACKAGE` names. */
 export interface PreparedExample {
   readonly folder: string
-  /** Where its packages are installed. */
+  /** The folder where its packages are installed. */
   readonly packages: string
   remove(): void
 }
 
-/** Whether the example has the package as a stranger has it. */
+/** Whether the example uses the packed package. */
 export const onPackage = tarball !== undefined
 
-/** What the example imports, for the name of a test. */
+/** The source of the example's imports, for test names. */
 export const where = onPackage ? 'on the packed package' : 'in this repository'
 
 /** Prepares an example of the folder `examples`. */
@@ -26,7 +26,7 @@ export async function prepareExample(name: string): Promise<PreparedExample> {
   if (tarball === undefined) return { folder: example, packages: join(root, 'node_modules'), remove() {} }
   const { path, remove } = await temporaryFolder()
   cpSync(example, path, { recursive: true, filter: (file) => !file.includes('node_modules') })
-  // Outside this repository the package is found where npm has put it.
+  // Outside this repository npm has installed the package.
   const settings = join(path, 'tsconfig.json')
   const { compilerOptions, ...rest } = JSON.parse(readFileSync(settings, 'utf8'))
   writeFileSync(settings, JSON.stringify({ compilerOptions: { ...compilerOptions, paths: {} }, ...rest }))
@@ -35,14 +35,14 @@ export async function prepareExample(name: string): Promise<PreparedExample> {
   return { folder: path, packages: join(path, 'node_modules'), remove }
 }
 
-/** Checks the types of an example; answers what the compiler says. */
+/** Type-checks an example. Returns the compiler's output. */
 export async function typeProblems({ folder, packages }: PreparedExample): Promise<string> {
   const args = [join(packages, 'typescript/bin/tsc'), '--noEmit', '--project', '.']
   const { code, stdout } = await startProcess(process.execPath, args, { cwd: folder, env: UNCOUNTED }).ended
   return code === 0 ? '' : stdout
 }
 
-/** Runs the tests that the example brings; answers how many passed, or throws what they say. */
+/** Runs the example's own tests. Returns the number that passed; throws their output when one fails. */
 export async function ownTests(
   { folder }: PreparedExample,
   env: Record<string, string> = {},

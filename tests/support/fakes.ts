@@ -2,12 +2,12 @@ import type { Cache } from '../../src/application/ports/cache.ts'
 import type { HashingSlot, PasswordHasher } from '../../src/application/ports/password-hasher.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 
-/** Passwords without the work: remembers what was verified, and lets a test act while one is being verified. */
+/** A fake hasher without the work. It records each verification and lets a test act during one. */
 export interface FakePasswords extends PasswordHasher, HashingSlot {
-  /** The hashes that count as made in another way than new ones. */
+  /** Hashes that count as outdated, so that a login renews them. */
   readonly dated: Set<string>
   readonly verified: (string | null)[]
-  /** Called for each verification before it answers, with how many there were so far. */
+  /** Called in each verification before it returns, with the number of verifications so far. */
   whileVerifying: (count: number) => unknown
 }
 
@@ -29,12 +29,12 @@ export function fakePasswords(): FakePasswords {
   return fake
 }
 
-/** The fake hash of a password. */
+/** Returns the fake hash of a password. */
 export function hashOf(password: string): string {
   return `hash of ${password}`
 }
 
-/** A cache on the movable clock; a full one drops what came first. */
+/** A cache on the manual clock. When full, it drops the oldest entry. */
 export function mapCache<Value>(clock: Clock, maxEntries = 1000): Cache<Value> & { readonly size: number } {
   const entries = new Map<string, { readonly value: Value; readonly untilMs: number }>()
   let removed: (key: string, value: Value) => void = () => {}
@@ -65,7 +65,7 @@ export function mapCache<Value>(clock: Clock, maxEntries = 1000): Cache<Value> &
   }
 }
 
-/** A clock that tells how many calls it still owes. */
+/** A clock that counts its pending timers. */
 export function countedTimers<C extends Pick<Clock, 'after'>>(
   clock: C,
 ): C & { readonly timers: () => number } {
@@ -88,7 +88,7 @@ export function countedTimers<C extends Pick<Clock, 'after'>>(
   }
 }
 
-/** A promise that the test settles. */
+/** A promise that a test settles. */
 export interface Deferred<T> {
   readonly promise: Promise<T>
   resolve(value: T): void
@@ -105,7 +105,7 @@ export function deferred<T>(): Deferred<T> {
   return { promise, resolve, reject }
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Lets all queued tasks run: those that wait for nothing else. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The fenced blocks in one language of a document of this checkout, or of one of its sections, in order. */
+/** Returns the fenced code blocks in one language of a document of this checkout, or of one section, in order. */
 export function fencedBlocks(file: string, language: string, section?: string): readonly string[] {
   const document = readFileSync(join(ROOT, file), 'utf8')
   const text =

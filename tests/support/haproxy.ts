@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { freePort } from '../../src/adapters/embedded-postgres/server-address.ts'
 import { type Balancer, DEPLOY, isInstalled, openBalancer } from './balancer.ts'
 
-/** A HAProxy of the test's own, with the settings of `deploy`. */
+/** A HAProxy of one test, with the settings of `deploy`. */
 export interface HaProxy extends Balancer {
-  /** What it counts for each service, by the names of its statistics: `wretr`, `wredis`, `econ`, … */
+  /** The statistics of each service, by their names: `wretr`, `wredis`, `econ`, … */
   counts(): Promise<readonly Readonly<Record<string, string>>[]>
 }
 
-/** Whether the program is on this machine. */
+/** Whether HAProxy is installed. */
 export function hasHaProxy(): boolean {
   return isInstalled('haproxy', '-v')
 }
 
-/** Starts one that balances up to four services; `checks` replaces how often it asks whether they are ready. */
+/** Starts a HAProxy in front of up to four services. `checks` replaces the health check settings. */
 export async function openHaProxy(
   ports: readonly number[],
   { listen, checks }: { readonly listen?: number; readonly checks?: string } = {},

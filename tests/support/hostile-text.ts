@@ -1,4 +1,4 @@
-/** What readers take for the end of a line, and what makes a terminal act. */
+/** Characters that readers take for a line end, and escape sequences that a terminal executes. */
 export const HOSTILE: readonly string[] = [
   ...Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)),
   ...Array.from({ length: 0x21 }, (_, code) => String.fromCharCode(0x7f + code)),

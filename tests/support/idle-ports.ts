@@ -1,7 +1,7 @@
 import type { Ports } from '../../src/application/ports/ports.ts'
 import type { Requester } from '../../src/application/requester.ts'
 
-/** Ports that let everything pass and keep nothing, for tests that are about something else. */
+/** Ports that allow everything and store nothing, for tests of other things. */
 export function idlePorts(): Pick<Ports, 'blocklist' | 'throttle' | 'usage' | 'audit'> {
   return {
     blocklist: { has: () => false },
@@ -14,7 +14,7 @@ export function idlePorts(): Pick<Ports, 'blocklist' | 'throttle' | 'usage' | 'a
   }
 }
 
-/** Somebody on this machine who waits for the answer. */
+/** A requester on this machine that waits for the response. */
 export function aRequester(different: Partial<Requester> = {}): Requester {
   return {
     requestId: 'a-request',

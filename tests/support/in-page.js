@@ -1,4 +1,7 @@
-/** Tries what somebody who can write into the page would try; answers whether the script ran and how a heading is shown. */
+/**
+ * Injects markup like an attacker with write access to the page. Returns whether the script ran, and how a heading is
+ * displayed.
+ */
 function plantMarkup() {
   const script = document.createElement('script')
   try {
@@ -11,7 +14,7 @@ function plantMarkup() {
   return [globalThis.ran ?? false, getComputedStyle(document.querySelector('h1')).display]
 }
 
-/** What somebody without eyes or mouse would miss. */
+/** Accessibility problems for users of screen readers and keyboards. */
 function faultsOfAccess() {
   const all = (selector) => [...document.querySelectorAll(selector)]
   const ids = all('[id]').map(({ id }) => id)
@@ -23,7 +26,7 @@ function faultsOfAccess() {
   }
 }
 
-/** WCAG 2.2, 1.4.3: of a text's colour on the nearest ground that is not see-through. */
+/** WCAG 2.2, 1.4.3: the contrast of a text with the nearest opaque background. */
 function contrastOf(selector) {
   const element = document.querySelector(selector)
   let ground = element
@@ -41,23 +44,30 @@ function luminance(color) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b
 }
 
-/** Takes the secret out of what is kept as a picture. */
+/** Replaces the secret before a screenshot. */
 function hideToken() {
-  const answer = document.querySelector('#postLogin .answer')
-  answer.textContent = answer.textContent.replace(/lk_\w{40}/, `lk_${'x'.repeat(40)}`)
+  const element = document.querySelector('#postLogin .answer')
+  element.textContent = element.textContent.replace(/lk_\w{40}/, `lk_${'x'.repeat(40)}`)
   scrollTo(0, 0)
 }
 
-/** By what somebody who does not see it is told what the focus is on. */
+/** The accessible name of the focused element. */
 function nameOfFocused() {
   const { labels, textContent } = document.activeElement
   const name = document.activeElement.getAttribute('aria-label') ?? labels?.[0]?.textContent ?? textContent
   return labels?.length || document.activeElement.matches('button, a, input') ? name.trim() : ''
 }
 
-/** What outlives the page. */
-function kept() {
+/** The number of entries in storage, and the cookies: data that outlives the page. */
+function persistedData() {
   return [localStorage.length, sessionStorage.length, document.cookie]
 }
 
-Object.assign(globalThis, { plantMarkup, faultsOfAccess, contrastOf, hideToken, nameOfFocused, kept })
+Object.assign(globalThis, {
+  plantMarkup,
+  faultsOfAccess,
+  contrastOf,
+  hideToken,
+  nameOfFocused,
+  persistedData,
+})

@@ -1,10 +1,10 @@
-/** How many customers to make, and how many rows among them that no customer can be made of. */
+/** The number of valid customers, and of rows among them that must be refused. */
 export interface MadeCustomers {
   readonly good: number
   readonly bad: number
 }
 
-/** The reasons for which rows are refused, in the order in which they come again and again. */
+/** The reasons for refused rows, in their repeating order. */
 export const MADE_PROBLEMS = [
   'password_hash: Has 59 characters, expected 60.',
   'password_hash: Must be bcrypt of the version $2a$, $2b$ or $2y$.',
@@ -15,7 +15,9 @@ export const MADE_PROBLEMS = [
 
 const HASH = '$2y$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 
-/** A CSV file of made customers, the bad rows spread evenly among the good ones, in pieces of about 100 rows. */
+/**
+ * Generates a CSV file of customers in pieces of about 100 rows. The bad rows are spread evenly among the good ones.
+ */
 export function* madeCustomers({ good, bad }: MadeCustomers): Generator<string, void, void> {
   yield 'email,password_hash,name\n'
   let piece = ''

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { freePort } from '../../src/adapters/embedded-postgres/server-address.ts'
 import { type Balancer, DEPLOY, isInstalled, openBalancer } from './balancer.ts'
 
-/** Whether the program is on this machine. */
+/** Whether nginx is installed. */
 export function hasNginx(): boolean {
   return isInstalled('nginx', '-v')
 }
 
-/** Starts one that balances up to four services; `idle` replaces how long it keeps an idle connection to them. */
+/** Starts an nginx in front of up to four services. `idle` replaces its keep-alive timeout for connections to them. */
 export async function openNginx(
   ports: readonly number[],
   { idle }: { readonly idle?: string } = {},

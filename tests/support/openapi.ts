@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 
-/** A schema as a document has it. */
+/** A schema of an OpenAPI document. */
 export type DocumentedSchema = { readonly [keyword: string]: unknown }
 
 export interface DocumentedResponse {
@@ -36,7 +36,7 @@ export interface DocumentedOperation {
   readonly responses: Readonly<Record<string, DocumentedResponse & { readonly $ref?: string }>>
 }
 
-/** A document as far as the tests look into it. */
+/** The parts of an OpenAPI document that the tests read. */
 export interface OpenApi {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string }
@@ -49,14 +49,14 @@ export interface OpenApi {
   }
 }
 
-/** What is wrong with the document by the specification's own schema; empty for nothing. */
+/** Returns the violations of the specification's own schema. */
 export async function faultsOf(document: object): Promise<readonly unknown[]> {
   const validator = new Validator()
   const { valid, errors } = await validator.validate(structuredClone(document) as Record<string, unknown>)
   return valid ? [] : [errors].flat()
 }
 
-/** The document's operations with their methods and paths. */
+/** Returns the document's operations with their methods and paths. */
 export function operationsOf(
   document: OpenApi,
 ): readonly { readonly method: string; readonly path: string; readonly operation: DocumentedOperation }[] {
@@ -65,14 +65,14 @@ export function operationsOf(
   )
 }
 
-/** The response of a status, through its reference. */
+/** Returns the documented response of a status, with its reference resolved. */
 export function responseOf(document: OpenApi, { responses }: DocumentedOperation, status: number) {
   const found = responses[status]
   if (found?.$ref === undefined) return found
   return document.components.responses[found.$ref.replace('#/components/responses/', '')]
 }
 
-/** A judge of values by schemas of the document; answers what is wrong, or null. */
+/** Returns a validator of values by the document's schemas. It returns the violation, or null. */
 export function judge(document: OpenApi): (schema: DocumentedSchema, value: unknown) => string | null {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   addFormats.default(ajv)

@@ -4,7 +4,7 @@ import { temporaryFolder } from './running-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** A folder like an implementer's, with one program or test, where `latchkey` is this checkout in place of the package. */
+/** Creates a folder like an implementer's, with one program or test, where `latchkey` resolves to this checkout. */
 export async function ownProgram(name: string, text: string): Promise<{ path: string; remove(): void }> {
   const folder = await temporaryFolder()
   const entry = (path: string) => `'${join(ROOT, 'src/package', path)}.ts'`

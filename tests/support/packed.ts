@@ -18,14 +18,14 @@ const PARTS = [
   'tsconfig.json',
 ]
 
-/** The package as `npm pack` makes it of a checkout. */
+/** The package that `npm pack` creates from a checkout. */
 export interface Packed {
-  /** A checkout of its own, with the development packages. */
+  /** A copy of the checkout, with the development packages. */
   readonly checkout: string
   readonly tarball: string
 }
 
-/** Packs a copy of this checkout in the folder, build included, and leaves `dist` of this one alone. */
+/** Builds and packs a copy of this checkout in the folder. This checkout's `dist` stays unchanged. */
 export async function packLatchkey(folder: string): Promise<Packed> {
   const checkout = join(folder, 'checkout')
   mkdirSync(checkout)
@@ -38,8 +38,8 @@ export async function packLatchkey(folder: string): Promise<Packed> {
 }
 
 /**
- * Installs packages in a folder as a stranger would, without scripts and, unless `dev` asks for them, without development
- * packages, from npm's cache where they are in it. Answers why it cannot be done here: null where it was done.
+ * Installs packages in a folder like a user, without scripts and, unless `dev` is set, without development packages.
+ * Prefers npm's cache. Returns null, or why it is impossible here.
  */
 export async function install(
   folder: string,
@@ -63,7 +63,7 @@ export async function install(
   return `npm cannot reach its registry: ${problem}`
 }
 
-/** Runs npm in a folder to its end. */
+/** Runs npm in a folder until it exits. */
 export function npm(folder: string, args: readonly string[]): Promise<Ended> {
   if (!existsSync(folder)) mkdirSync(folder)
   return startProcess('npm', args, { cwd: folder, env: UNCOUNTED }).ended

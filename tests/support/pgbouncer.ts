@@ -4,26 +4,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { freePort } from '../../src/adapters/embedded-postgres/server-address.ts'
-import { START_WAIT_MS, untilAnswers } from './test-server.ts'
+import { START_WAIT_MS, waitForQuery } from './test-server.ts'
 
-/** A PgBouncer of the test's own in front of a server. */
+/** A PgBouncer of one test, in front of a server. */
 export interface PgBouncer {
   /** The server's URL with the pooler's address. */
   readonly url: string
   close(): Promise<void>
 }
 
-/** Whether the program is on this machine. */
+/** Whether PgBouncer is installed. */
 export function hasPgBouncer(): boolean {
   return spawnSync('pgbouncer', ['--version']).status === 0
 }
 
 const ANONYMOUS = 65534
 
-/** Starts one that pools by transaction, in front of the database of a URL. */
+/** Starts a PgBouncer in transaction mode, in front of the database of a URL. */
 export async function openPgBouncer(databaseUrl: string): Promise<PgBouncer> {
   const { host, port, user, password, database } = new Client({ connectionString: databaseUrl })
-  // It refuses to run as root, and a socket in a private folder is open to the folder's owner only.
+  // PgBouncer refuses to run as root. A socket in a private folder is open to the folder's owner only.
   const uid = process.getuid?.() === 0 ? (host.startsWith('/') ? statSync(host).uid : ANONYMOUS) : undefined
   const listen = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-pgbouncer-'))
@@ -45,7 +45,7 @@ ignore_startup_parameters = extra_float_digits
   if (uid !== undefined) for (const path of [folder, settings]) chownSync(path, uid, -1)
   const bouncer = spawn('pgbouncer', [settings], { stdio: 'ignore', ...(uid === undefined ? {} : { uid }) })
   const url = `postgres://${user}@127.0.0.1:${listen}/${database}`
-  await untilAnswers(url, START_WAIT_MS)
+  await waitForQuery(url, START_WAIT_MS)
   return {
     url,
     async close() {

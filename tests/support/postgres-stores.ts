@@ -12,14 +12,14 @@ import { createTestDatabase, type TestDatabase } from './database.ts'
 export interface PostgresStores extends Stores {
   readonly database: TestDatabase
   readonly pool: DatabasePool
-  /** What the pool had to tell so far. */
+  /** The events that the pool reported so far. */
   readonly events: readonly DatabaseEvent[]
-  /** The same stores with nothing in them. */
+  /** Empties the stores and returns them. */
   fresh(): Promise<Stores>
   close(): Promise<void>
 }
 
-/** Makes a database and opens a pool on it. */
+/** Creates a database and opens a pool on it. */
 export async function openPostgresStores({ max = 10, prepared = true } = {}): Promise<PostgresStores> {
   const database = await createTestDatabase()
   const events: DatabaseEvent[] = []

@@ -7,15 +7,15 @@ export const EMAIL = 'ana@example.com'
 export const PASSWORD = 'correct horse 9'
 export const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 
-/** Services that run as programs, one after another, on a database with one customer. */
+/** Services that run as processes, one after another, on a database with one customer. */
 export interface ProgramSuite {
   readonly folder: () => string
   readonly database: () => TestDatabase
-  /** Starts one and waits until it serves. */
+  /** Starts a service and waits until it serves. */
   start(env?: Readonly<Record<string, string>>): Promise<StartedProgram>
-  /** How many logins of the customer are being verified now, by services that limit accounts. */
+  /** The number of the customer's logins in verification, by services that limit accounts. */
   loginsBegun(): Promise<number>
-  /** Starts one and leaves it to the test what comes of it. */
+  /** Starts a service without waiting for it. */
   launch(env?: Readonly<Record<string, string>>): RunningProcess
 }
 
@@ -25,7 +25,7 @@ export interface StartedProgram {
   readonly port: number
 }
 
-/** Prepares a file's tests and clears up behind them, also behind one that failed. */
+/** Prepares the tests of a file and cleans up after each, even after a failed one. */
 export function programSuite(): ProgramSuite {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>
   let database: TestDatabase
@@ -38,7 +38,7 @@ export function programSuite(): ProgramSuite {
       [EMAIL, HASH],
     )
   })
-  // One that a failed test has left would not end.
+  // A service that a failed test has left would never exit.
   afterEach(() => void running?.child.kill('SIGKILL'))
   after(async () => {
     await running?.ended

@@ -3,24 +3,24 @@ import parse from 'parse-prometheus-text-format'
 
 type Labels = Readonly<Record<string, string>>
 
-/** Metrics as a reader of their text understands them; what belongs to a histogram goes by `…_bucket`, `…_sum`, `…_count`. */
+/** Metrics as a scraper parses them. The series of a histogram are named `…_bucket`, `…_sum`, `…_count`. */
 export interface ReadMetrics {
-  /** The types by the names of the metrics. */
+  /** The metric types by name. */
   readonly types: ReadonlyMap<string, string>
-  /** The value under exactly these labels; null where there is none. */
+  /** Returns the value of exactly these labels, or null. */
   value(name: string, labels?: Labels): number | null
-  /** The labels of each value. */
+  /** Returns the labels of each value. */
   labels(name: string): readonly Labels[]
 }
 
 const HISTOGRAM = /^# TYPE \w+ histogram$\n/gm
 
-/** Reads metrics with a parser that is not of the library that wrote them. */
+/** Parses metrics with a different library than the one that wrote them. */
 export function readMetrics(text: string): ReadMetrics {
   const types = new Map(
     [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]),
   )
-  // Of a histogram the parser would put all labels into one.
+  // The parser would merge all labels of a histogram.
   const families = parse(text.replace(HISTOGRAM, ''))
   const of = (name: string) => families.flatMap((family) => (family.name === name ? [...family.metrics] : []))
   return {
@@ -33,12 +33,12 @@ export function readMetrics(text: string): ReadMetrics {
   }
 }
 
-/** Whether the program is on this machine. */
+/** Whether promtool is installed. */
 export function hasPromtool(): boolean {
   return spawnSync('promtool', ['--version']).status === 0
 }
 
-/** What `promtool check metrics` has to say against the text; nothing where it is clean. */
+/** Returns the complaints of `promtool check metrics`, or an empty string. */
 export function promtoolFaults(text: string): string {
   const { status, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
   return status === 0 ? '' : `${status}: ${stderr}`

@@ -1,14 +1,14 @@
 import { Agent, request } from 'node:http'
 import { fromAnotherAddress } from './many-addresses.ts'
 
-/** A client for very many calls: it keeps its connections, and of an answer it looks at the status alone. */
+/** A fast client. It reuses connections and reads only the status of a response. */
 export interface QuickClient {
-  /** The status of `POST /api/me`, or null when nobody of ours answered. */
+  /** Returns the status of `POST /api/me`, or null when none of our instances responded. */
   me(url: string, token: string): Promise<number | null>
   close(): void
 }
 
-export function quickClient(): QuickClient {
+export function createQuickClient(): QuickClient {
   const agent = new Agent({ keepAlive: true })
   return {
     me: (url, token) =>
@@ -16,7 +16,7 @@ export function quickClient(): QuickClient {
         const headers = { Authorization: `Bearer ${token}`, ...fromAnotherAddress() }
         request(`${url}/api/me`, { method: 'POST', headers, agent })
           .on('response', (response) => {
-            // A balancer has answers of its own.
+            // A balancer sends responses of its own.
             const status =
               response.headers['x-request-id'] === undefined ? null : (response.statusCode ?? null)
             response

@@ -1,26 +1,26 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** One answer as it was on the wire. */
-export interface RawAnswer {
+/** One response, as it was on the wire. */
+export interface RawResponse {
   readonly status: number
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: string
 }
 
-/** What came back for the bytes that were sent. */
+/** The responses to the bytes that were sent. */
 export interface RawExchange {
-  readonly answers: readonly RawAnswer[]
-  /** Whether the server ended the connection. */
+  readonly answers: readonly RawResponse[]
+  /** Whether the server closed the connection. */
   readonly closed: boolean
 }
 
 type Piece = string | Buffer | number
 
 /**
- * Sends exact bytes on a connection of its own (a number waits that many milliseconds) and gathers what comes back
- * until the server closes, or `answers` of them are whole, or nothing more comes within `quietMs`.
+ * Sends exact bytes on a new connection. A number waits that many milliseconds. Collects the responses until the server
+ * closes the connection, `answers` responses are complete, or no byte arrives within `quietMs`.
  */
 export async function sendRaw(
   port: number,
@@ -58,18 +58,21 @@ async function put(socket: Socket, piece: Piece): Promise<void> {
     await new Promise<void>((resolve) => socket.write(piece, 'latin1', () => resolve()))
 }
 
-function parse(text: string, head: boolean): RawAnswer[] {
-  const answers: RawAnswer[] = []
+function parse(text: string, head: boolean): RawResponse[] {
+  const responses: RawResponse[] = []
   for (let rest = text; ; ) {
-    const taken = takeAnswer(rest, head)
-    if (taken === null) return answers
-    answers.push(taken.answer)
+    const taken = takeResponse(rest, head)
+    if (taken === null) return responses
+    responses.push(taken.response)
     rest = taken.rest
   }
 }
 
-/** The first answer of a text in latin1, and what follows it; null while it is not whole. One to HEAD has no body. */
-export function takeAnswer(text: string, toHead: boolean): { answer: RawAnswer; rest: string } | null {
+/**
+ * Parses the first response of a latin1 text. Returns it and the rest, or null while it is incomplete. A response to
+ * HEAD has no body.
+ */
+export function takeResponse(text: string, toHead: boolean): { response: RawResponse; rest: string } | null {
   const end = text.indexOf('\r\n\r\n')
   if (end === -1) return null
   const [line = '', ...lines] = text.slice(0, end).split('\r\n')
@@ -84,20 +87,20 @@ export function takeAnswer(text: string, toHead: boolean): { answer: RawAnswer; 
   if (body.length < length) return null
   const status = Number(line.split(' ')[1])
   return {
-    answer: { status, headers, body: Buffer.from(body, 'latin1').toString() },
+    response: { status, headers, body: Buffer.from(body, 'latin1').toString() },
     rest: text.slice(end + 4 + length),
   }
 }
 
-/** An answer without what differs between any two: the request id and the date. */
-export function comparable(answer: RawAnswer | undefined): {
+/** Returns a response without the headers and fields that differ each time, such as the request id and the date. */
+export function comparable(response: RawResponse | undefined): {
   status: number | undefined
   headers: Record<string, string>
   body: unknown
 } {
-  const headers = Object.fromEntries(answer?.headers ?? [])
+  const headers = Object.fromEntries(response?.headers ?? [])
   for (const name of ['X-Request-Id', 'Date', 'Content-Length', 'Keep-Alive']) delete headers[name]
-  const body = answer?.body ? JSON.parse(answer.body) : null
+  const body = response?.body ? JSON.parse(response.body) : null
   if (body !== null) delete body.request_id
-  return { status: answer?.status, headers, body }
+  return { status: response?.status, headers, body }
 }

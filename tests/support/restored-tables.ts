@@ -1,6 +1,6 @@
 /**
- * What `pg_restore --clean` of a backup without a single token does to the table, in one transaction: everything that
- * announces changes is dropped while the rows go, and made again behind them.
+ * Does what `pg_restore --clean` of a backup without tokens does to the table, in one transaction: it drops the
+ * triggers, removes the rows, and creates the triggers again.
  */
 export const RESTORE_WITHOUT_TOKENS = `
   begin;

@@ -23,7 +23,7 @@ const CUSTOMERS = ['c1', 'c0']
 const CACHE_TTL_MS = 300
 const TOKEN_TTL_MS = 250
 
-/** A cache in front of a store: the one of the house, or one that a test has made wrong. */
+/** Creates a cache in front of a store: production's, or one that a test has broken. */
 export type MakeCached = typeof cachedLoginTokens
 
 type Command =
@@ -32,18 +32,18 @@ type Command =
   | { readonly does: 'advance'; readonly ms: number }
   | { readonly does: 'clear' }
 
-/** How a call of a port goes: some fail, before they took effect or with their answer lost, some are late. */
-type Course = 'on time' | 'arrives late' | 'answers late' | 'fails' | 'loses its answer'
+/** The course of a port call. Some calls are late, some fail before they take effect, some lose their response. */
+type Course = 'on time' | 'arrives late' | 'responds late' | 'fails' | 'loses its response'
 
-/** How many turns a late call lets pass: enough for the whole of a login. */
+/** The number of turns that a late call is delayed: enough for a whole login. */
 const LATE_TURNS = 12
 
-/** What happened in all the runs so far: a property that never saw anything happen says nothing. */
+/** Counts over all runs so far. A property proves nothing if the events never happened. */
 export interface Tally {
   accepted: number
   refused: number
   unavailable: number
-  /** Validations that asked no store: answered by the cache, or by a look-up that was under way. */
+  /** Validations without their own query: served from the cache or by a pending lookup. */
   hits: number
   /** Validations that began after their token's end was acknowledged. */
   afterAcknowledgement: number
@@ -54,10 +54,10 @@ export function newTally(): Tally {
 }
 
 /**
- * Clients act at the same time, each call of a port takes as long as the scheduler likes, and some fail. A validation
- * that begins after the acknowledgement of a logout, a login that replaced the token or a disable is never accepted,
- * nor one that begins after another was refused, nor one of an expired token; one that ends before anything that may
- * end the token began is never refused.
+ * The property of one instance. Clients act concurrently, the scheduler decides how long each port call takes, and some
+ * calls fail. A validation never accepts a token if it begins after the acknowledgement of a logout, a login that
+ * replaced the token, or a disable; or after another validation refused the token; or after its expiry. A validation
+ * never refuses a token if it finishes before any such change began.
  */
 export function revocationProperty(
   cached: MakeCached,
@@ -76,9 +76,9 @@ export function revocationProperty(
   )
   const course: fc.Arbitrary<Course> = fc.oneof(
     { weight: 12, arbitrary: fc.constant('on time') },
-    { weight: 6, arbitrary: fc.constant('answers late') },
+    { weight: 6, arbitrary: fc.constant('responds late') },
     { weight: 2, arbitrary: fc.constant('arrives late') },
-    { weight: 1, arbitrary: fc.constantFrom('fails', 'loses its answer') },
+    { weight: 1, arbitrary: fc.constantFrom('fails', 'loses its response') },
   )
   return fc.asyncProperty(
     fc.scheduler(),
@@ -100,7 +100,7 @@ interface Ending {
   endedAt: number
 }
 
-/** A secret that a client was given, with the steps that matter. */
+/** A secret of a client, with the relevant steps. */
 interface Known {
   readonly secret: string
   readonly digest: Digest
@@ -129,7 +129,7 @@ async function play(
   const store = memoryStore()
   const known: Known[] = []
   const endings: Ending[] = []
-  /** By the id of the token of a login: the digests that it revoked. */
+  /** The digests that a login revoked, by the id of its token. */
   const revokedBy = new Map<string, readonly Digest[]>()
 
   const inner = memoryLoginTokens(store)
@@ -187,17 +187,17 @@ async function play(
     ),
   )
 
-  // Whatever was stored too late is still there.
+  // A row that was stored too late would still be cached.
   await scheduler.waitFor(Promise.all(known.map(validate)))
 
   async function noting(login: NewLogin, timeoutMs: number): Promise<number | null> {
     const before = revokedDigests()
-    const answer = await inner.replace(login, timeoutMs)
+    const result = await inner.replace(login, timeoutMs)
     revokedBy.set(
       login.token.id,
       revokedDigests().filter((digest) => !before.includes(digest)),
     )
-    return answer
+    return result
   }
 
   async function perform(command: Command): Promise<void> {
@@ -235,7 +235,7 @@ async function play(
     }
   }
 
-  /** Mostly one of the newest, which are the ones that may still be good. */
+  /** Mostly one of the newest tokens, which may still be valid. */
   function picked(pick: number): Known {
     const index = pick % 4 === 0 ? pick % known.length : known.length - (pick % 4 === 3 ? 2 : 1)
     return known[index] ?? assert.fail()
@@ -249,7 +249,7 @@ async function play(
     isAsked = false
     try {
       const validating = core.authenticate(token.secret, core.deadline(), aRequester())
-      // A look-up is sent before anything else can run.
+      // A lookup is sent before anything else can run.
       if (!isAsked) tally.hits += 1
       const caller = await validating
       tally.accepted += 1
@@ -312,9 +312,9 @@ async function play(
     let revoked: readonly Digest[] = []
     const watched = async (id: string, atMs: number, timeoutMs: number) => {
       const before = revokedDigests()
-      const answer = await customers.disable(id, atMs, timeoutMs)
+      const result = await customers.disable(id, atMs, timeoutMs)
       revoked = revokedDigests().filter((digest) => !before.includes(digest))
-      return answer
+      return result
     }
     const administer = createManageCustomers({
       ...ports,
@@ -377,22 +377,22 @@ async function play(
     for (let turn = 1; turn <= (isLate ? LATE_TURNS : 1); turn++) await delay(label)
   }
 
-  /** The call travels, takes effect in one step, and its answer travels back. */
-  function slow<Args extends unknown[], Answer>(
+  /** Delays the call, applies it in one step, and delays its response. */
+  function slow<Args extends unknown[], Result>(
     label: string,
-    call: (...args: Args) => Promise<Answer>,
+    call: (...args: Args) => Promise<Result>,
     { varies = true } = {},
-  ): (...args: Args) => Promise<Answer> {
+  ): (...args: Args) => Promise<Result> {
     return async (...args) => {
       isAsked = true
       const course = varies ? courses[calls] : 'on time'
       if (varies) calls += 1
       await travel(`${label}: sent`, course === 'arrives late')
       if (course === 'fails') throw new Unavailable()
-      const answer = await call(...args)
-      await travel(`${label}: answered`, course === 'answers late')
-      if (course === 'loses its answer') throw new Unavailable()
-      return answer
+      const result = await call(...args)
+      await travel(`${label}: returned`, course === 'responds late')
+      if (course === 'loses its response') throw new Unavailable()
+      return result
     }
   }
 }

@@ -18,29 +18,29 @@ import { onSqlite, sqliteDatabase } from './sqlite.ts'
 export const SERVICE_SECRET = 'service-secret-of-the-tests-0123456789'
 export const PASSWORD = 'correct horse 9'
 
-/** The service as production composes it, on a port and a database of its own. */
+/** The service as production composes it, on a free port and a separate database. */
 export interface RunningApp {
   readonly url: string
   readonly port: number
   readonly database: TestDatabase
   readonly service: Service
-  /** The connections of the service to PostgreSQL. */
+  /** The service's connections to PostgreSQL. */
   readonly pool: DatabasePool
-  /** Everything that was logged, at the level `trace`. */
+  /** All log lines, at the level `trace`. */
   readonly logLines: string[]
-  /** Every line of the audit log, unless `AUDIT_LOG` sends them to a file. */
+  /** All lines of the audit log, unless `AUDIT_LOG` sends them to a file. */
   readonly auditLines: string[]
   addCustomer(different?: { readonly email?: string; readonly password?: string }): Promise<Customer>
-  /** Stores a token beside the customer's others, as the command does; answers the secret. */
+  /** Stores an additional token, as the command does. Returns the secret. */
   addToken(customer: Pick<Customer, 'id'>, abilities?: readonly string[]): Promise<string>
-  /** Logs in over HTTP; answers the secret. */
+  /** Logs in over HTTP. Returns the secret. */
   login(email: string, password?: string): Promise<string>
-  /** Calls with a token, or without one where it is null; the body goes as JSON. */
+  /** Calls with a token, or without one when it is null. The body is sent as JSON. */
   call(path: string, options?: CallOptions): Promise<Called>
   close(): Promise<void>
 }
 
-/** Starts the service with settings as an operator would give them; what they leave out suits tests. */
+/** Starts the service with an operator's settings. Omitted settings get values that suit tests. */
 export async function startApp({
   env = {},
   routes,
@@ -52,7 +52,7 @@ export async function startApp({
   readonly env?: Readonly<Record<string, string>>
   readonly routes?: (useCases: UseCases) => readonly Route[]
   readonly me?: MeResponse
-  /** Shared with another app, which will drop it. */
+  /** A database of another app, which will drop it. */
   readonly database?: TestDatabase
   readonly pruningTimes?: PruningTimes
   readonly samplingTimes?: SamplingTimes
@@ -132,7 +132,7 @@ export async function startApp({
 
     async login(email, password = PASSWORD) {
       const { status, body } = await callAt(service.url, '/api/login', { body: { email, password } })
-      if (status !== 200) throw new Error(`login answered ${status}`)
+      if (status !== 200) throw new Error(`login returned ${status}`)
       return body.token
     },
 

@@ -7,19 +7,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { onSqlite, sqliteProgram } from './sqlite.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** What node is started with as `latchkey`: the program of this checkout, or that of the example on SQLite. */
+/** The arguments that make Node run `latchkey`: from this checkout, or from the SQLite example. */
 export const latchkeyProgram = onSqlite ? sqliteProgram : { args: [join(ROOT, 'bin/latchkey.js')], env: {} }
 
-/** Settings of a service for what is not about guessing: all tests come from one address. */
+/** Settings for tests that are not about guessing: all tests come from one address. */
 export const UNTHROTTLED = { LOGIN_LIMIT_ACCOUNT: 'off', LOGIN_LIMIT_ADDRESS: 'off' }
 
-/** For what runs none of `src`, or what other tests cover: being counted takes a process a quarter longer. */
+/** For programs that run no code of `src`, or code that other tests cover. Coverage slows a process by a quarter. */
 export const UNCOUNTED = { NODE_V8_COVERAGE: '' }
 
-/** How long a process may take for what a test waits for. */
+/** The time limit for output that a test waits for, in milliseconds. */
 const TIMEOUT_MS = 60_000
 
-/** How a process ended and all that it wrote. */
+/** The exit of a process and its output. */
 export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -28,27 +28,27 @@ export interface Ended {
   readonly ms: number
 }
 
-/** A program that runs as its user would run it. */
+/** A program that runs like a user's. */
 export interface RunningProcess {
   readonly child: ChildProcess
   readonly stdout: () => string
   readonly stderr: () => string
   readonly ended: Promise<Ended>
-  /** Resolves once the pattern is on either stream; rejects when the process ends before. */
+  /** Resolves when either stream matches the pattern. Rejects when the process exits first. */
   until(pattern: RegExp): Promise<RegExpMatchArray>
 }
 
-/** Environment of a fresh machine: nothing of this run's settings gets through. */
+/** The environment of a fresh machine, without this run's settings. */
 function cleanEnv(env: Readonly<Record<string, string>> = {}): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env
-  // So that coverage counts what runs in there.
+  // Passes coverage on to the child process.
   const coverage = process.env.NODE_V8_COVERAGE
   return { PATH, HOME, ...(coverage === undefined ? {} : { NODE_V8_COVERAGE: coverage }), ...env }
 }
 
 /**
- * Starts a program; `input` is all of its standard input, which stays open where it is null. One that is detached hears
- * no Ctrl-C of the terminal.
+ * Starts a program. `input` is its whole standard input, which stays open when it is null. A detached program does not
+ * receive the terminal's Ctrl-C.
  */
 export function startProcess(
   command: string,
@@ -103,7 +103,7 @@ export function startProcess(
   }
 }
 
-/** The words that start `latchkey`, as a line for a shell. */
+/** The shell command line that runs `latchkey`. */
 export function shellCommand(...args: readonly string[]): string {
   return [process.execPath, ...latchkeyProgram.args, ...args].map((word) => `'${word}'`).join(' ')
 }
@@ -117,7 +117,7 @@ export function startLatchkey(
   return startProcess(process.execPath, [...latchkeyProgram.args, ...args], { ...options, env })
 }
 
-/** Runs `latchkey` to its end. */
+/** Runs `latchkey` until it exits. */
 export function runLatchkey(
   args: readonly string[],
   options: Parameters<typeof startProcess>[2],
@@ -125,7 +125,7 @@ export function runLatchkey(
   return startLatchkey(args, options).ended
 }
 
-/** A folder of a test's own that every account may pass through. */
+/** Creates a temporary folder that every user may traverse. */
 export async function temporaryFolder(): Promise<{ path: string; remove(): void }> {
   const path = mkdtempSync(join(tmpdir(), 'latchkey-test-'))
   await chmod(path, 0o755)

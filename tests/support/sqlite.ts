@@ -11,23 +11,23 @@ import type { TestDatabase } from './database.ts'
 
 const example = join(import.meta.dirname, '../../examples/sqlite')
 
-/** Whether the services under test are those of `examples/sqlite`, as `TEST_BACKEND=sqlite` asks for. */
+/** Whether the services under test are those of `examples/sqlite`: `TEST_BACKEND=sqlite`. */
 export const onSqlite = process.env.TEST_BACKEND === 'sqlite'
 
-/** Why a test of PostgreSQL itself is left out, or false where it is not. */
+/** Why a test of PostgreSQL itself is skipped, or false. */
 export const postgresAlone = onSqlite && 'it is about PostgreSQL, and the services here run on SQLite'
 
-/** Why a test of several services that keep validations is left out, or false where it is not. */
+/** Why a test of several services with caches is skipped, or false. */
 export const sharedCaches =
-  onSqlite && 'its services keep validations, and on SQLite one that keeps them serves alone'
+  onSqlite && 'its services cache validations, and on SQLite only a single service may cache'
 
-/** The example's program, and what node has to be told to run it. */
+/** The example's program, and the arguments with which Node runs it. */
 export const sqliteProgram = {
   args: ['--import', import.meta.resolve('tsx'), join(example, 'main.ts')],
   env: { TSX_TSCONFIG_PATH: join(example, 'tsconfig.json') },
 }
 
-/** The example's database. It imports the package, which its own settings of TypeScript find in this checkout. */
+/** Imports the example's database. It imports the package, which its TypeScript settings resolve to this checkout. */
 export async function sqliteDatabase(): Promise<Database> {
   if (process.env.TSX_TSCONFIG_PATH !== sqliteProgram.env.TSX_TSCONFIG_PATH)
     throw new Error('Run tests on SQLite by `TEST_BACKEND=sqlite npm test -- <file>`.')
@@ -35,7 +35,7 @@ export async function sqliteDatabase(): Promise<Database> {
   return (await import(href)).sqliteDatabase
 }
 
-/** Makes a file in a folder of its own, with the newest schema unless it is to be empty. */
+/** Creates a database file in a temporary folder, with the newest schema or empty. */
 export async function createSqliteDatabase({
   migrated,
 }: {
@@ -70,7 +70,7 @@ export async function createSqliteDatabase({
   }
 }
 
-/** The few words of PostgreSQL in which tests look into a database. */
+/** Translates the PostgreSQL expressions with which tests read a database. */
 function translated(text: string): string {
   return text
     .replaceAll(/\$(\d)/g, '?$1')

@@ -9,33 +9,33 @@ const UNITS = '/usr/lib/systemd/system'
 
 /** Why no systemd can be started here, or false if it can. */
 export function systemdMissing(): string | false {
-  if (!hasContainerEngine()) return 'no container engine answers on this machine'
+  if (!hasContainerEngine()) return 'no container engine runs on this machine'
   return existsSync(SYSTEMD) ? false : 'systemd is not installed on this machine'
 }
 
-/** A systemd of its own, in a container on the network of this machine. */
+/** A separate systemd, in a container on this machine's network. */
 export interface Systemd {
-  /** Runs a program beside it; returns what it printed, whatever its exit code. */
+  /** Runs a program beside it. Returns its output, whatever its exit code. */
   run(...command: readonly string[]): Promise<string>
   /** Properties of a unit by name. */
   show(unit: string, ...names: readonly string[]): Promise<Readonly<Record<string, string>>>
   close(): Promise<void>
 }
 
-/** Starts this machine's systemd as the first process of a container, which sees `/usr` and these folders and files. */
+/** Starts this machine's systemd as the first process of a container that sees `/usr` and these folders and files. */
 export async function startSystemd(mounts: Readonly<Record<string, string>>): Promise<Systemd> {
   const name = `latchkey-systemd-${randomBytes(4).toString('hex')}`
   await importSkeleton(name)
   const binds = Object.entries({ '/usr': '/usr', ...mounts })
   await docker(
     ...['run', '--detach', '--name', name, '--network', 'host', '--env', 'container=docker'],
-    // What it takes to build the sandbox of a unit.
+    // Capabilities that the sandbox of a unit needs.
     ...['SYS_ADMIN', 'SYS_PTRACE', 'NET_ADMIN'].flatMap((capability) => ['--cap-add', capability]),
     ...['seccomp', 'apparmor', 'systempaths'].flatMap((part) => ['--security-opt', `${part}=unconfined`]),
     ...['--cgroupns', 'host', '--volume', '/sys/fs/cgroup:/sys/fs/cgroup:rw'],
     ...['/run', '/tmp', '/var'].flatMap((folder) => ['--tmpfs', folder]),
     ...binds.flatMap(([to, from]) => ['--volume', `${from}:${to}:ro`]),
-    // Credentials are mounted by a process apart, which needs shared mounts.
+    // A separate process mounts credentials, which needs shared mounts.
     ...[name, '/bin/sh', '-c', `mount --make-rshared / && exec ${SYSTEMD}`],
   )
   const run = async (...command: readonly string[]) => {
@@ -60,7 +60,7 @@ export async function startSystemd(mounts: Readonly<Record<string, string>>): Pr
   }
 }
 
-/** What systemd needs beside `/usr`; nothing that it would do to the kernel of this machine. */
+/** Creates an image of what systemd needs beside `/usr`, without anything that changes this machine's kernel. */
 async function importSkeleton(image: string): Promise<void> {
   const { path: root, remove } = await temporaryFolder()
   try {

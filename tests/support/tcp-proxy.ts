@@ -2,29 +2,29 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { Client } from 'pg'
 
-/** A relay in front of a PostgreSQL server, by which tests make the network fail. */
+/** A TCP proxy in front of a PostgreSQL server. Tests use it to inject network faults. */
 export interface TcpProxy {
   /** The server's URL with the proxy's address. */
   readonly url: string
-  /** Connections that clients hold open now. */
+  /** The number of open client connections. */
   connections(): number
-  /** Passes nothing on any more, goodbyes included; new connections are accepted and hear nothing. */
+  /** Stops forwarding, connection ends included. New connections are accepted and stay silent. */
   freeze(): void
   thaw(): void
   isFrozen(): boolean
-  /** As where no server listens: ends what is connected, and each new connection at once. */
+  /** Behaves like a closed port: ends open connections, and each new one at once. */
   refuse(): void
-  /** Lets new connections through again. */
+  /** Accepts new connections again. */
   admit(): void
-  /** Whether a client has sent this text since it froze. */
+  /** Whether a client has sent this text since the freeze. */
   holdsBack(text: string): boolean
-  /** What is connected now hears nothing any more, for ever, not even that it ended; new connections work. */
+  /** Makes open connections silent for good, their end included. New connections work. */
   strand(): void
-  /** New connections go to the server of this URL, which has the same accounts and databases. */
+  /** Directs new connections to the server of this URL, which has the same users and databases. */
   leadTo(serverUrl: string): void
-  /** Once this text has been passed to the server, nothing comes back and the connection ends. */
+  /** Ends the connection without a reply once this text has been sent to the server. */
   cutAfterSending(text: string): void
-  /** What a connection brings back is held for so long, once this text has been passed to the server on it. */
+  /** Delays the replies on a connection once this text has been sent to the server on it. */
   holdRepliesTo(text: string, forMs: number): void
   close(): Promise<void>
 }
@@ -63,7 +63,7 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
       server.write(bytes)
       if (lastWords === null || !bytes.includes(lastWords)) return
       isCut = true
-      // Time for the server to act on it.
+      // Gives the server time to process it.
       setTimeout(() => client.destroy(), 50)
     })
     relay(server, client, pair, (bytes) => {
@@ -140,7 +140,7 @@ export async function openTcpProxy(serverUrl: string): Promise<TcpProxy> {
   }
 }
 
-// The server may be at a port or at a socket in a folder, which only the driver's reading of the URL tells.
+// Only the driver's URL parser knows whether the server listens on a port or on a socket in a folder.
 function connectTo(serverUrl: string): Socket {
   const { host, port } = new Client({ connectionString: serverUrl })
   return host.startsWith('/')

@@ -6,21 +6,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open-embedded-postgres.ts'
 
-/** A PostgreSQL server for one run of the tests, whose role may create databases. */
+/** A PostgreSQL server for one test run. Its role may create databases. */
 export interface TestServer {
   readonly url: string
-  /** Which server this is and why it was chosen: one line. */
+  /** One line that says which server this is and why it was chosen. */
   readonly choice: string
   close(): Promise<void>
 }
 
 const IMAGE_WAIT_MS = 60_000
-/** How long a server that was just started may take to answer. */
+/** The time limit for the start of a server, in milliseconds. */
 export const START_WAIT_MS = 30_000
 
 /**
- * The server that the tests run on: the one of `TEST_DATABASE_URL`, else a container where an engine answers and has
- * or gets the image, else the embedded server.
+ * Opens the server for the tests: `TEST_DATABASE_URL`, else a container if an engine runs and has or can pull the
+ * image, else the embedded server.
  */
 export async function openTestServer(env: NodeJS.ProcessEnv): Promise<TestServer> {
   if (env.TEST_DATABASE_URL) return givenServer(env.TEST_DATABASE_URL)
@@ -35,7 +35,7 @@ export async function openTestServer(env: NodeJS.ProcessEnv): Promise<TestServer
 async function givenServer(url: string): Promise<TestServer> {
   const { hostname, port, pathname } = new URL(url)
   const choice = `the server of TEST_DATABASE_URL, ${hostname}:${port || 5432}${pathname}`
-  await untilAnswers(url, 2000).catch((error) => {
+  await waitForQuery(url, 2000).catch((error) => {
     throw new Error(`TEST_DATABASE_URL is set, and ${hostname}:${port || 5432} refuses: ${firstLine(error)}`)
   })
   return { url, choice, close: async () => {} }
@@ -43,7 +43,7 @@ async function givenServer(url: string): Promise<TestServer> {
 
 async function containerServer(image: string): Promise<TestServer> {
   const { GenericContainer, getContainerRuntimeClient, ImageName } = await import('testcontainers')
-  const engine = await within(3000, 'the engine does not answer', getContainerRuntimeClient())
+  const engine = await within(3000, 'the engine does not respond', getContainerRuntimeClient())
   const name = ImageName.fromString(image)
   if (!(await engine.image.exists(name))) {
     const missing = `the image ${image} did not arrive within ${IMAGE_WAIT_MS / 1000} s`
@@ -60,17 +60,17 @@ async function containerServer(image: string): Promise<TestServer> {
   }
   const url = `postgres://latchkey:${password}@${container.getHost()}:${container.getMappedPort(5432)}/latchkey`
   try {
-    await untilAnswers(url, START_WAIT_MS)
+    await waitForQuery(url, START_WAIT_MS)
   } catch (error) {
     await close()
     throw error
   }
-  return { url, choice: `a container of ${image}: an engine answers`, close }
+  return { url, choice: `a container of ${image}: an engine runs`, close }
 }
 
 async function embeddedServer(why: string): Promise<TestServer> {
   const home = mkdtempSync(join(tmpdir(), 'latchkey-tests-'))
-  // The account that runs the server has to pass through.
+  // The server's user must be able to traverse it.
   await chmod(home, 0o755)
   try {
     const server = await openEmbeddedPostgres({ dataDir: join(home, 'data'), home, role: 'service' })
@@ -88,8 +88,8 @@ async function embeddedServer(why: string): Promise<TestServer> {
   }
 }
 
-/** Connects again and again until a query is answered, or throws what the last attempt failed with. */
-export async function untilAnswers(url: string, timeoutMs: number): Promise<void> {
+/** Connects repeatedly until a query succeeds. Throws the last error at the deadline. */
+export async function waitForQuery(url: string, timeoutMs: number): Promise<void> {
   const endMs = performance.now() + timeoutMs
   for (;;) {
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 2000 })

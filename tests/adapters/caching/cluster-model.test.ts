@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { sketchOfCache } from '../../mutants/caching.ts'
 import { CLUSTER_MUTANTS, SPARE_MUTANTS } from '../../mutants/cluster.ts'
-import { HOUSE } from '../../support/cluster-model/parts.ts'
+import { PRODUCTION_PARTS } from '../../support/cluster-model/parts.ts'
 import { clusterProperty } from '../../support/cluster-model/property.ts'
 import { newClusterTally } from '../../support/cluster-model/tally.ts'
 
@@ -17,7 +17,7 @@ const MUTANT_SEED = { seed: 7, ...SEED }
 describe('row G1: a revocation is exact across several instances and all faults', () => {
   it('holds for the production parts', async (t) => {
     const tally = newClusterTally()
-    await fc.assert(clusterProperty(HOUSE, tally), { numRuns: RUNS, ...SEED })
+    await fc.assert(clusterProperty(PRODUCTION_PARTS, tally), { numRuns: RUNS, ...SEED })
     t.diagnostic(`G1: ${RUNS} runs of 2 to 5 instances, 0 wrong results: ${JSON.stringify(tally)}`)
     // The events of the property must have occurred, and often.
     assert.ok(tally.accepted > 5 * RUNS, 'too few were accepted')
@@ -36,13 +36,13 @@ describe('row G1: a revocation is exact across several instances and all faults'
   })
 
   it('holds for the simplified cache on which some mutants are based', async () => {
-    const parts = { ...HOUSE, cached: sketchOfCache(null) }
+    const parts = { ...PRODUCTION_PARTS, cached: sketchOfCache(null) }
     await fc.assert(clusterProperty(parts), { numRuns: MUTANT_RUNS, ...MUTANT_SEED })
   })
 
   for (const [mistake, parts] of Object.entries(CLUSTER_MUTANTS)) {
     it(`fails within ${MUTANT_RUNS} runs when one ${mistake}`, async (t) => {
-      const { failed, numRuns, errorInstance } = await fc.check(clusterProperty({ ...HOUSE, ...parts }), {
+      const { failed, numRuns, errorInstance } = await fc.check(clusterProperty({ ...PRODUCTION_PARTS, ...parts }), {
         numRuns: MUTANT_RUNS,
         endOnFailure: true,
         ...MUTANT_SEED,
@@ -56,7 +56,7 @@ describe('row G1: a revocation is exact across several instances and all faults'
 
   for (const [rule, parts] of Object.entries(SPARE_MUTANTS)) {
     it(`holds when one ${rule}, because another rule compensates`, async () => {
-      await fc.assert(clusterProperty({ ...HOUSE, ...parts }), { numRuns: MUTANT_RUNS, ...MUTANT_SEED })
+      await fc.assert(clusterProperty({ ...PRODUCTION_PARTS, ...parts }), { numRuns: MUTANT_RUNS, ...MUTANT_SEED })
     })
   }
 })

@@ -6,7 +6,7 @@ import * as v from 'valibot'
 import { route } from '../../../src/adapters/http/routing/route.ts'
 import { createTestApp, type TestApp } from '../../../src/testing/test-app.ts'
 import { type Deferred, deferred } from '../../support/fakes.ts'
-import { type RawAnswer, sendRaw, takeAnswer } from '../../support/raw-http.ts'
+import { type RawResponse, sendRaw, takeResponse } from '../../support/raw-http.ts'
 import { until } from '../../support/until.ts'
 
 /** Less than one read of node's parser (64 KiB). On loopback, this number of bytes arrives at once. */
@@ -76,7 +76,7 @@ beforeEach(() => {
 const get = (path: string, header = '') => `GET /api${path} HTTP/1.1\r\nHost: a\r\n${header}\r\n`
 const post = (body: string, header = '') =>
   `POST /api/length HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${header}\r\n`
-const statuses = (responses: readonly RawAnswer[]) => responses.map(({ status }) => status)
+const statuses = (responses: readonly RawResponse[]) => responses.map(({ status }) => status)
 
 /** Returns as many requests as fit in one segment, each with its number. */
 function flood(): { readonly text: string; readonly count: number } {
@@ -89,7 +89,7 @@ function flood(): { readonly text: string; readonly count: number } {
 /** A connection that collects its responses. */
 class Client {
   readonly socket: Socket
-  readonly responses: RawAnswer[] = []
+  readonly responses: RawResponse[] = []
   closed = false
   #text = ''
 
@@ -102,8 +102,8 @@ class Client {
       })
     socket.on('data', (text) => {
       this.#text += text
-      for (let taken = takeAnswer(this.#text, false); taken !== null; taken = takeAnswer(this.#text, false)) {
-        this.responses.push(taken.answer)
+      for (let taken = takeResponse(this.#text, false); taken !== null; taken = takeResponse(this.#text, false)) {
+        this.responses.push(taken.response)
         this.#text = taken.rest
       }
     })

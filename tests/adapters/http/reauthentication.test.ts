@@ -8,7 +8,7 @@ import { route } from '../../../src/adapters/http/routing/route.ts'
 import type { Caller } from '../../../src/application/use-cases/authenticate.ts'
 import { createTestApp, type TestApp } from '../../../src/testing/test-app.ts'
 import { type Deferred, deferred } from '../../support/fakes.ts'
-import { takeAnswer } from '../../support/raw-http.ts'
+import { takeResponse } from '../../support/raw-http.ts'
 import { until } from '../../support/until.ts'
 
 const BODY = '{"text":"late"}'
@@ -101,9 +101,9 @@ async function sendLate(first: string, rest: string, meanwhile: () => unknown) {
   authenticated.mock.restore()
   await meanwhile()
   socket.write(rest)
-  await until(() => takeAnswer(received(), false) !== null)
+  await until(() => takeResponse(received(), false) !== null)
   socket.destroy()
-  return takeAnswer(received(), false)?.answer
+  return takeResponse(received(), false)?.response
 }
 
 async function login(): Promise<{ secret: string; customerId: string }> {
@@ -160,8 +160,8 @@ describe('a request whose body arrives late', () => {
     socket.write(head('report', SERVICE_SECRET, SIZED))
     await until(() => verified.mock.callCount() === 1)
     socket.write(BODY)
-    await until(() => takeAnswer(received(), false) !== null)
-    assert.equal(takeAnswer(received(), false)?.answer.status, 200)
+    await until(() => takeResponse(received(), false) !== null)
+    assert.equal(takeResponse(received(), false)?.response.status, 200)
     assert.equal(verified.mock.callCount(), 2)
     verified.mock.restore()
     socket.destroy()
@@ -179,8 +179,8 @@ test('a request whose body arrives with its head is authenticated once', async (
     const { socket, received } = await open()
     const authenticated = mock.method(app.useCases, 'authenticate')
     socket.write(whole)
-    await until(() => takeAnswer(received(), false) !== null)
-    assert.equal(takeAnswer(received(), false)?.answer.status, 200)
+    await until(() => takeResponse(received(), false) !== null)
+    assert.equal(takeResponse(received(), false)?.response.status, 200)
     assert.equal(authenticated.mock.callCount(), 1, whole)
     authenticated.mock.restore()
     socket.destroy()
@@ -214,8 +214,8 @@ describe('a streamed list', () => {
     assert.equal((await app.call('/api/logout', { token: secret })).status, 200)
     await until(() => performance.now() - beganMs > 200)
     listed[0]?.resolve()
-    await until(() => takeAnswer(received(), false) !== null)
-    assert.equal(takeAnswer(received(), false)?.answer.status, 401)
+    await until(() => takeResponse(received(), false) !== null)
+    assert.equal(takeResponse(received(), false)?.response.status, 401)
     socket.destroy()
   })
 })

@@ -5,7 +5,7 @@ import { tokenSecrets } from '../../../src/adapters/node-crypto/token-secrets.ts
 import type { AuditEventName } from '../../../src/application/audit-events.ts'
 import { callAt } from '../../../src/testing/call.ts'
 import type { TestDatabase } from '../../support/database.ts'
-import { takeAnswer } from '../../support/raw-http.ts'
+import { takeResponse } from '../../support/raw-http.ts'
 import { PASSWORD } from '../../support/running-app.ts'
 import { startLatchkey } from '../../support/running-process.ts'
 import { withApp } from '../app.ts'
@@ -15,15 +15,15 @@ import type { Row, Trial } from '../row.ts'
 const CUSTOMERS = 6
 const secrets = tokenSecrets({ prefix: 'lk' })
 
-/** A request whose answer tells of an event. */
+/** A request whose response reports an event. */
 interface Ask {
   readonly head: string
   readonly body?: object
   readonly event: AuditEventName
 }
 
-/** An answer that came, whenever that was. */
-interface Told {
+/** A response that arrived. */
+interface AuditedResponse {
   readonly requestId: string
   readonly event: AuditEventName
 }
@@ -31,17 +31,17 @@ interface Told {
 export const auditRows: readonly Row[] = [
   {
     id: 'K4',
-    promise: 'killed right after an answer: its audit line is there, on standard output or in a file',
+    promise: 'killed right after a response: its audit line is written, on standard output or in a file',
     sizes: { ci: 60, release: 1000, mutant: 20 },
     mutants: [
       {
-        name: 'lines wait before they are written',
+        name: 'lines are buffered before they are written',
         file: 'src/adapters/pino/audit-log.ts',
         find: 'logger.info(allowed(event, fields), event)',
         replace: 'void setTimeout(() => logger.info(allowed(event, fields), event), 5)',
       },
       {
-        name: 'a failed login is told of after its answer',
+        name: 'a failed login is recorded after its response',
         file: 'src/application/use-cases/login.ts',
         find: "audit.record('login.failed', failure)",
         replace: "setTimeout(() => audit.record('login.failed', failure), 5)",
@@ -56,19 +56,22 @@ export const auditRows: readonly Row[] = [
         let kills = 0
         for (let tried = 0; tried < trial.size; kills++)
           tried += await killOnce(trial, database, emails, kills)
-        trial.note(`${kills} kills, each at the first to the tenth of ten answers`)
+        trial.note(`${kills} kills, each at the first to the tenth of ten responses`)
       }),
   },
 ]
 
-/** Asks ten things at once, kills the service at one of the answers, and looks for the line of every answer that came. */
+/**
+ * Sends ten requests at once, kills the service at one of the responses, and checks the audit line of every response
+ * that arrived.
+ */
 async function killOnce(
   trial: Trial,
   database: TestDatabase,
   emails: readonly string[],
   round: number,
 ): Promise<number> {
-  // So many failures in a row would be refused as guessing, and told as that.
+  // Otherwise this number of failures in a row would be refused as guessing, with another event.
   await database.sql('delete from login_attempts')
   const file = round % 2 === 0 ? null : `audit-${round}.jsonl`
   const service = startLatchkey(['serve'], {
@@ -86,17 +89,20 @@ async function killOnce(
   for (const email of emails.slice(0, 2))
     tokens.push((await callAt(url, '/api/login', { body: { email, password: PASSWORD } })).body.token)
 
-  const told: Told[] = []
+  const received: AuditedResponse[] = []
   const killAt = 1 + (round % 10)
   await Promise.all(
     asksOf(emails.slice(2), tokens).map((ask, n) =>
-      responded(Number(new URL(url).port), ask, `${round}-${n}`, (answer) => {
-        if (told.push(answer) === killAt) service.child.kill('SIGKILL')
+      sendRequest(Number(new URL(url).port), ask, `${round}-${n}`, (response) => {
+        if (received.push(response) === killAt) service.child.kill('SIGKILL')
       }),
     ),
   )
   const { signal, stdout } = await service.ended
-  trial.require(signal === 'SIGKILL' && told.length >= killAt, () => `${told.length} answers, ${signal}`)
+  trial.require(
+    signal === 'SIGKILL' && received.length >= killAt,
+    () => `${received.length} responses, ${signal}`,
+  )
   const lines = (file === null ? stdout : readFileSync(join(trial.folder, file), 'utf8')).split('\n')
   const recorded = new Set(
     lines
@@ -104,12 +110,12 @@ async function killOnce(
       .map((line) => JSON.parse(line))
       .map(({ request_id, event }) => `${request_id} ${event}`),
   )
-  for (const { requestId, event } of told)
+  for (const { requestId, event } of received)
     trial.expect(
       recorded.has(`${requestId} ${event}`),
       () => `no line of ${event} in ${file ?? 'the output'}`,
     )
-  return told.length
+  return received.length
 }
 
 function asksOf(emails: readonly string[], tokens: readonly string[]): readonly Ask[] {
@@ -127,7 +133,7 @@ function asksOf(emails: readonly string[], tokens: readonly string[]): readonly 
     login(emails[1] ?? '', PASSWORD, 'token.issued'),
     login(emails[2] ?? '', 'wrong', 'login.failed'),
     login(emails[3] ?? '', 'wrong', 'login.failed'),
-    login('nobody@example.com', PASSWORD, 'login.failed'),
+    login('unknown@example.com', PASSWORD, 'login.failed'),
     ...tokens.map((token) => bearer('POST /api/logout', token, 'token.revoked')),
     bearer('POST /api/me', secrets.issue().secret, 'token.denied'),
     bearer('POST /api/me', secrets.issue().secret, 'token.denied'),
@@ -135,8 +141,13 @@ function asksOf(emails: readonly string[], tokens: readonly string[]): readonly 
   ]
 }
 
-/** Sends the request on a connection of its own; resolves when that is over. */
-function responded(port: number, { head, body, event }: Ask, requestId: string, tell: (told: Told) => void) {
+/** Sends the request on a new connection. Resolves when the connection is closed. */
+function sendRequest(
+  port: number,
+  { head, body, event }: Ask,
+  requestId: string,
+  receive: (received: AuditedResponse) => void,
+) {
   const [method, path, token] = head.split(' ')
   const text = body === undefined ? '' : JSON.stringify(body)
   const lines = [
@@ -154,11 +165,11 @@ function responded(port: number, { head, body, event }: Ask, requestId: string, 
     let isTold = false
     socket.setEncoding('latin1').on('data', (chunk) => {
       received += chunk
-      if (isTold || takeAnswer(received, false) === null) return
+      if (isTold || takeResponse(received, false) === null) return
       isTold = true
-      tell({ requestId, event })
+      receive({ requestId, event })
     })
-    // Reset by the kill.
+    // The kill resets the connection.
     socket.on('error', () => {}).on('close', () => resolve())
   })
 }

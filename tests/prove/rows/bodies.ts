@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { type RawAnswer, sendRaw } from '../../support/raw-http.ts'
+import { type RawResponse, sendRaw } from '../../support/raw-http.ts'
 import { PASSWORD, type RunningApp } from '../../support/running-app.ts'
 import { withApp } from '../app.ts'
 import { type Row, Skipped } from '../row.ts'
@@ -14,12 +14,12 @@ const MIB = 1024 * 1024
 const JSON_TYPE = 'Content-Type: application/json'
 const JSON_MS = 5
 
-/** The answer to a login with exactly these bytes as its body. */
+/** Returns the response to a login with exactly these bytes as its body. */
 async function login(
   app: RunningApp,
   body: Buffer | string,
   type = JSON_TYPE,
-): Promise<RawAnswer | undefined> {
+): Promise<RawResponse | undefined> {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   const pieces = [loginHead(bytes.length, type), bytes]
   return (await sendRaw(app.port, pieces, { answers: 1, quietMs: 4000 })).answers[0]
@@ -36,13 +36,13 @@ export const bodyRows: readonly Row[] = [
     sizes: { ci: 20, release: 1000 },
     mutants: [
       {
-        name: 'the connection closes over unread bytes',
+        name: 'the connection closes with unread bytes',
         file: 'src/adapters/http/server/finish.ts',
         find: '!exchange.isWhole && closes && !request.destroyed',
         replace: 'false',
       },
       {
-        name: 'no limit while it arrives',
+        name: 'no limit while the body arrives',
         file: BODY,
         find: 'if (bytes <= bodyLimitBytes) {',
         replace: 'if (true) {',
@@ -68,14 +68,14 @@ export const bodyRows: readonly Row[] = [
     sizes: { ci: 1, release: 10 },
     mutants: [
       {
-        name: 'any charset will do',
+        name: 'any charset is accepted',
         file: BODY,
         find: "charset === null || charset === 'utf-8'",
         replace: 'true',
       },
       { name: 'of two lines the first counts', file: BODY, find: 'lines !== 1 || ', replace: '' },
       {
-        name: 'any coding will do',
+        name: 'any coding is accepted',
         file: BODY,
         find: "coding !== undefined && coding.toLowerCase() !== 'identity'",
         replace: 'false',
@@ -129,10 +129,10 @@ export const bodyRows: readonly Row[] = [
             ['Content-Type: application/json\r\nContent-Encoding: Identity', 200] as const,
           ]
           for (const [type, status] of lines) {
-            const answer = await login(app, body, type)
+            const response = await login(app, body, type)
             trial.expect(
-              answer?.status === status && flawOf(answer) === null,
-              () => `${JSON.stringify(type)}: ${answer?.status}, not ${status}`,
+              response?.status === status && flawOf(response) === null,
+              () => `${JSON.stringify(type)}: ${response?.status}, not ${status}`,
             )
             const wrong = await login(app, '{"email":7}', type)
             trial.expect(
@@ -149,7 +149,7 @@ export const bodyRows: readonly Row[] = [
     sizes: { ci: 1, release: 10 },
     mutants: [
       {
-        name: 'a password is made a string',
+        name: 'a password is converted to a string',
         file: 'src/adapters/http/routes/built-in-routes.ts',
         find: 'password: text(presentedPasswordProblem)',
         replace: 'password: v.pipe(v.unknown(), v.transform(String), text(presentedPasswordProblem))',
@@ -187,10 +187,10 @@ export const bodyRows: readonly Row[] = [
         ]
         for (let round = 0; round < trial.size; round++) {
           for (const [body, status] of cases) {
-            const answer = await login(app, body)
+            const response = await login(app, body)
             trial.expect(
-              answer?.status === status && flawOf(answer) === null,
-              () => `${body}: ${answer?.status}, not ${status}`,
+              response?.status === status && flawOf(response) === null,
+              () => `${body}: ${response?.status}, not ${status}`,
             )
             trial.expect(!('abilities' in {}) && !('email' in {}), () => `${body}: a prototype changed`)
           }
@@ -204,7 +204,7 @@ export const bodyRows: readonly Row[] = [
     mutants: [
       { name: 'lossy decoding of UTF-8', file: BODY, find: '{ fatal: true }', replace: '{ fatal: false }' },
       {
-        name: 'a broken body is an empty one',
+        name: 'a broken body counts as an empty one',
         file: BODY,
         find: 'throw new InvalidJson()\n  }\n}',
         replace: 'return {}\n  }\n}',
@@ -217,10 +217,10 @@ export const bodyRows: readonly Row[] = [
         for (const file of readdirSync(folder).sort()) {
           const body = readFileSync(join(folder, file))
           const status = statusOfSuite(file, body.length)
-          const answer = await login(app, body)
+          const response = await login(app, body)
           trial.expect(
-            answer?.status === status && flawOf(answer) === null,
-            () => `${file}: ${answer?.status}, not ${status}`,
+            response?.status === status && flawOf(response) === null,
+            () => `${file}: ${response?.status}, not ${status}`,
           )
         }
       }),
@@ -231,13 +231,13 @@ export const bodyRows: readonly Row[] = [
     sizes: { ci: 20, release: 200 },
     mutants: [
       {
-        name: 'depth is walked to its end',
+        name: 'the whole depth is visited',
         file: BODY,
         find: 'return levels === 0 ||',
         replace: 'return (levels === 0 && false) ||',
       },
     ],
-    // A hundred thousand digits do not fit the default.
+    // A body of 100,000 digits exceeds the default limit.
     run: (trial) =>
       withApp(trial, { env: { BODY_LIMIT: '131072' } }, async (app) => {
         const wide = `{${Array.from({ length: 5000 }, (_, i) => `"k${i}":0`).join(',')}}`
@@ -258,12 +258,12 @@ export const bodyRows: readonly Row[] = [
             const times: number[] = []
             for (let round = 0; round < trial.size; round++) {
               const before = process.cpuUsage()
-              const answer = (await ask(null)) as RawAnswer | undefined
+              const response = (await ask(null)) as RawResponse | undefined
               const { user, system } = process.cpuUsage(before)
               times.push((user + system) / 1000)
               trial.expect(
-                answer?.status === status && flawOf(answer) === null,
-                () => `${name}: ${answer?.status}, not ${status}`,
+                response?.status === status && flawOf(response) === null,
+                () => `${name}: ${response?.status}, not ${status}`,
               )
             }
             const median = times.sort((a, b) => a - b)[times.length >> 1] ?? 0
@@ -275,7 +275,7 @@ export const bodyRows: readonly Row[] = [
   },
 ]
 
-/** What the suite leaves to implementations, as it is decided here: text that is not UTF-8 or not JSON is 400. */
+/** The suite leaves these cases to implementations. Text that is not UTF-8 or not JSON gets a 400 here. */
 const DECIDED: Readonly<Record<string, number>> = {
   'i_object_key_lone_2nd_surrogate.json': 422,
   'i_string_1st_surrogate_but_2nd_missing.json': 422,
@@ -297,7 +297,7 @@ function statusOfSuite(file: string, bytes: number): number {
   return DECIDED[file] ?? 400
 }
 
-/** Lends a client in a process of its own, which is asked one thing at a time. */
+/** Starts a client in a separate process, which handles one request at a time. */
 async function withClient(
   use: (ask: (request: object | null) => Promise<unknown>) => Promise<void>,
 ): Promise<void> {
@@ -314,7 +314,7 @@ async function withClient(
   }
 }
 
-/** Sends ten pieces before it reads, as a simple client does; answers the status that it got to see. */
+/** Sends ten pieces before it reads, like a simple client. Returns the status that it received. */
 function streamed(port: number, piece: Buffer, withLength: boolean): Promise<number | null> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1').pause()
@@ -324,7 +324,7 @@ function streamed(port: number, piece: Buffer, withLength: boolean): Promise<num
     })
     socket.on('error', () => {})
     socket.on('close', () => resolve(received === '' ? null : Number(received.split(' ')[1])))
-    // Adding a listener has set it flowing.
+    // Adding a listener has started the flow.
     socket.pause()
     const framing = withLength ? `Content-Length: ${10 * piece.length}` : 'Transfer-Encoding: chunked'
     const chunk = withLength

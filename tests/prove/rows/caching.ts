@@ -11,11 +11,11 @@ const CACHE = 'src/adapters/node-cache/cache.ts'
 const ENTRIES = 100
 const TRIES = 5
 
-/** The cache may be too small for its tokens, and many may want the same one at once. */
+/** The cache may be too small for its tokens, and many requests may need the same one at once. */
 export const cachingRows: readonly Row[] = [
   {
     id: 'I6',
-    promise: `a cache of ${ENTRIES} entries and far more tokens, each used several times: every answer is 200`,
+    promise: `a cache of ${ENTRIES} entries and far more tokens, each used several times: every response is 200`,
     sizes: { ci: 1000, release: 10_000, mutant: 200 },
     mutants: [
       {
@@ -31,47 +31,48 @@ export const cachingRows: readonly Row[] = [
         await untilCurrent(trial, app)
         const tokens = await storedTokens(app.database, trial.size)
         await inParallel(3 * tokens.length, 32, async (use) => {
-          const answer = await app.call('/api/me', { token: tokens[use % tokens.length] ?? '' })
-          trial.expect(answer.status === 200, () => `a good token is ${shown(answer)}`)
+          const response = await app.call('/api/me', { token: tokens[use % tokens.length] ?? '' })
+          trial.expect(response.status === 200, () => `a good token is ${shown(response)}`)
         })
       }),
   },
   {
     id: 'I7',
-    promise: 'a token that nobody has kept and 1,000 readers at once: one look-up, and every answer is 200',
+    promise:
+      '1,000 concurrent requests with a token that is not cached: one lookup, and every response is 200',
     sizes: { ci: 3, release: 50, mutant: 1 },
     mutants: [
       {
-        name: 'nobody joins a look-up',
+        name: 'no request shares a lookup',
         file: 'src/application/login-tokens/cached.ts',
         find: 'return (fills.get(digest) ?? beginFill(digest, timeoutMs)).reading',
         replace: 'return beginFill(digest, timeoutMs).reading',
       },
     ],
     run: (trial) =>
-      // Noting the last use asks the database, too.
+      // Storing the last use would query the database, too.
       withApp(trial, { env: { TOKEN_LAST_USED: 'off' } }, async (app) => {
         await untilCurrent(trial, app)
         const { pool } = app
         const { run } = pool
-        let lookUps = 0
+        let lookups = 0
         let lapses = 0
         const counting: typeof run = (timeoutMs, work) => {
-          lookUps += 1
-          // On a machine that stands still for so long nothing may be joined, and nothing is shown.
+          lookups += 1
+          // On a stalled machine lookups must not be shared, and the round proves nothing.
           if (!app.service.invalidations.isCurrent()) lapses += 1
           return run(timeoutMs, work)
         }
         Object.assign(pool, { run: counting })
         let rounds = 0
         for (const token of await storedTokens(app.database, TRIES * trial.size)) {
-          lookUps = 0
+          lookups = 0
           lapses = 0
           const calls = Array.from({ length: 1000 }, () => app.call('/api/me', { token }))
           const wrong = (await Promise.all(calls)).filter(({ status }) => status !== 200)
           trial.expect(wrong.length === 0, () => `${wrong.length} of 1,000 are not 200`)
           if (lapses > 0) continue
-          trial.expect(lookUps === 1, () => `${lookUps} look-ups`)
+          trial.expect(lookups === 1, () => `${lookups} lookups`)
           if (++rounds === trial.size) return
         }
         trial.require(false, () => `${rounds} rounds had a lease from end to end`)
@@ -79,7 +80,7 @@ export const cachingRows: readonly Row[] = [
   },
 ]
 
-/** Secrets of as many tokens, each of a customer of its own. */
+/** Returns the secrets of `count` tokens, each of a different customer. */
 async function storedTokens({ sql }: TestDatabase, count: number): Promise<readonly string[]> {
   const { issue } = tokenSecrets({ prefix: 'lk' })
   const issued = Array.from({ length: count }, issue)

@@ -8,17 +8,18 @@ const LIMIT_MS = 2000
 export const clientRows: readonly Row[] = [
   {
     id: 'I2',
-    promise: 'slow heads, slow bodies and silence: each closed by its limit and a second more; others served',
+    promise:
+      'slow heads, slow bodies and silence: each closed by its limit and a second more; others are served',
     sizes: { ci: 600, release: 4000 },
     mutants: [
       {
-        name: 'slow clients are swept every minute',
+        name: 'slow clients are checked every minute',
         file: 'src/adapters/http/server/server.ts',
         find: 'connectionsCheckingInterval: SWEEP_MS',
         replace: 'connectionsCheckingInterval: 60_000',
       },
       {
-        name: 'a whole request may take for ever',
+        name: 'a whole request may take forever',
         file: 'src/adapters/http/server/server.ts',
         find: 'requestTimeout: settings.requestTimeoutMs',
         replace: 'requestTimeout: 0',
@@ -57,7 +58,7 @@ export const clientRows: readonly Row[] = [
             const beganMs = performance.now()
             const { status } = await app.call('/api/me', { token })
             times.push(performance.now() - beganMs)
-            trial.expect(status === 200, () => `another client was answered ${status}`)
+            trial.expect(status === 200, () => `another client got ${status}`)
           }
           return times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0
         }

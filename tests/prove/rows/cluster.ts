@@ -1,28 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasHaProxy, openHaProxy } from '../../support/haproxy.ts'
-import { quickClient } from '../../support/quick-client.ts'
+import { createQuickClient } from '../../support/quick-client.ts'
 import { PASSWORD } from '../../support/running-app.ts'
 import { type Cluster, type Member, post, withCluster } from '../cluster.ts'
-import { NOTHING_OBEYED } from '../naive-forms.ts'
+import { NOTHING_APPLIED } from '../naive-forms.ts'
 import { LEASE_MS, withDatabase } from '../pair.ts'
 import type { Row, Trial } from '../row.ts'
 import { quantile, shownTimes } from '../scene.ts'
 
-/** How much later a logout may be answered that waits until the other instances obey, in milliseconds. */
+/** How much longer a logout may take when it waits until the other instances apply it, in milliseconds. */
 const STRICT_COSTS_MS = 15
-/** How often each instance is asked after one acknowledgement, and how long a process lives that is killed. */
+/** The number of checks per instance after an acknowledgement, and the lifetime of a process that is killed. */
 const PACE = { few: { checks: 10, lifeMs: 2000 }, many: { checks: 50, lifeMs: 10_000 } }
 const MANY = 100_000
 
-/** A revocation is exact among processes that are paused, killed and started meanwhile. */
+/** Revocations are exact among processes that are paused, killed and started. */
 export const clusterRows: readonly Row[] = [
   {
     id: 'G5',
-    promise: 'killed at a random point of a logout: what was acknowledged is revoked after the next start',
+    promise: 'killed at a random point of a logout: every acknowledged revocation holds after the next start',
     sizes: { ci: 4, release: 200, mutant: 2 },
     mutants: [
       {
-        name: 'a logout empties the cache only',
+        name: 'a logout only clears the cache',
         file: 'src/application/login-tokens/invalidating.ts',
         find: 'inner.revoke(token, atMs, timeoutMs)',
         replace: 'Promise.resolve(true)',
@@ -34,28 +34,29 @@ export const clusterRows: readonly Row[] = [
   {
     id: 'G8',
     promise:
-      'three processes, one paused and one killed now and then: none accepts what is acknowledged as revoked',
+      'three processes, one paused and one killed repeatedly: none accepts a token whose revocation was acknowledged',
     sizes: { ci: 3000, release: 1_000_000, mutant: 600 },
-    mutants: [NOTHING_OBEYED],
+    mutants: [NOTHING_APPLIED],
     run: (trial) => withCluster(trial, { revocation: 'strict' }, (cluster) => attack(trial, cluster)),
   },
   {
     id: 'G8b',
-    promise: 'the same with prompt revocation: the others obey in milliseconds, and within a second',
+    promise:
+      'the same with prompt revocation: the other instances apply it in milliseconds, and within a second',
     sizes: { ci: 300, release: 10_000, mutant: 20 },
-    mutants: [NOTHING_OBEYED],
+    mutants: [NOTHING_APPLIED],
     run: (trial) => withCluster(trial, { revocation: 'prompt' }, (cluster) => measureWindow(trial, cluster)),
   },
   {
     id: 'G8c',
-    promise: 'strict beside prompt: logouts under load are answered no later than 15 ms after, and exact',
+    promise: 'strict compared with prompt: logouts under load take at most 15 ms longer, and are exact',
     sizes: { ci: 200, release: 2000, mutant: 40 },
-    mutants: [NOTHING_OBEYED],
+    mutants: [NOTHING_APPLIED],
     run: compareModes,
   },
 ]
 
-/** Clients check on every instance all the time, by way of the balancer too, while one is paused and one is killed. */
+/** Clients check on every instance continuously, also through the balancer, while one is paused and one is killed. */
 async function attack(trial: Trial, cluster: Cluster): Promise<void> {
   const [first, killed, paused] = cluster.members
   const { checks: times, lifeMs } = trial.size < MANY ? PACE.few : PACE.many
@@ -63,7 +64,7 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
   let isAllOver = false
   const healthyMs: number[] = []
   const slowMs: number[] = []
-  const client = quickClient()
+  const client = createQuickClient()
   const balancer = hasHaProxy()
     ? await openHaProxy(
         cluster.members.map((member) => Number(new URL(member.url()).port)),
@@ -98,7 +99,7 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
     `${checks} checks after an acknowledgement; logouts beside a paused process: ${shownTimes(slowMs)}`,
   )
   trial.note(`logouts otherwise, also just after a process was killed: ${shownTimes(healthyMs)}`)
-  trial.note(balancer === null ? 'no HAProxy on this machine' : 'checked by way of HAProxy, too')
+  trial.note(balancer === null ? 'HAProxy is not installed' : 'also checked through HAProxy')
 
   async function logInAndOut(email: string): Promise<void> {
     while (checks < trial.size) {
@@ -138,7 +139,7 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
   function check(status: number | null, member: Member): void {
     if (status === null) return
     checks += 1
-    // A process that was paused may find that its second for the database is over.
+    // A paused process may find that its database deadline has passed.
     const isRight = status === 401 || (member === paused && status === 503)
     trial.expect(isRight, () => `after the acknowledgement a token is ${status}`)
   }
@@ -147,19 +148,19 @@ async function attack(trial: Trial, cluster: Cluster): Promise<void> {
 async function killDuringLogouts(trial: Trial, { members: [, killed], emails }: Cluster): Promise<void> {
   let acknowledged = 0
   for (let round = 0; round < trial.size; round++) {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       emails.map(async (email, worker) => {
         const login = await post(killed, '/api/login', { body: { email, password: PASSWORD } })
         const token: string = login?.body.token
         const logout = post(killed, '/api/logout', { token })
-        // The first one is answered in any case; the others are somewhere on their way.
+        // The first one completes in any case; the others are somewhere on their way.
         if (worker === 0) await logout
         else await sleep(Math.random() * 30)
         return { token, logout }
       }),
     )
     await killed.restart()
-    for (const { token, logout } of answers) {
+    for (const { token, logout } of responses) {
       const isAcknowledged = (await logout)?.status === 200
       if (isAcknowledged) acknowledged += 1
       const status = (await post(killed, '/api/me', { token }))?.status
@@ -201,7 +202,7 @@ async function measureWindow(trial: Trial, { members, emails }: Cluster): Promis
   trial.note(`accepted after the acknowledgement: ${shownTimes(windows)}`)
 }
 
-/** Two clusters on databases of their own, one of each mode, that log out in turn while they validate. */
+/** Two sets of instances on separate databases, one of each mode, that log out in turn while they validate. */
 async function compareModes(trial: Trial): Promise<void> {
   const strictMs: number[] = []
   const promptMs: number[] = []
@@ -227,7 +228,10 @@ async function compareModes(trial: Trial): Promise<void> {
     )
 }
 
-/** Milliseconds that each customer's logout took on the first instance, beside validations on the others. */
+/**
+ * Returns the duration of each customer's logout on the first instance, during validations on the others, in
+ * milliseconds.
+ */
 function logOutTogether(
   trial: Trial,
   { members, emails }: Cluster,
@@ -247,8 +251,11 @@ function logOutTogether(
       const tookMs = performance.now() - beganMs
       trial.expect(logout?.status === 200, () => `a logout is ${logout?.status}`)
       for (const member of revocation === 'strict' ? others : []) {
-        const answer = await post(member, '/api/me', { token })
-        trial.expect(answer?.status === 401, () => `after the acknowledgement a token is ${answer?.status}`)
+        const response = await post(member, '/api/me', { token })
+        trial.expect(
+          response?.status === 401,
+          () => `after the acknowledgement a token is ${response?.status}`,
+        )
       }
       isRevoked = true
       await Promise.all(load)

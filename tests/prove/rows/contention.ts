@@ -7,7 +7,7 @@ import { isRefused, isRight, REFUSED_MS, shown, timed, untilServed, withServerSc
 
 const STATES = 'src/adapters/postgres/connection/sql-state.ts'
 
-/** The server is well, and has no lock or no connection to give. */
+/** The server works, but a lock or a connection is not available. */
 export const contentionRows: readonly Row[] = [
   {
     id: 'H5',
@@ -22,7 +22,7 @@ export const contentionRows: readonly Row[] = [
         replace: 'join customers on customers.id = login_tokens.customer_id for update of login_tokens`',
       },
       {
-        name: 'nobody is told when to come again',
+        name: 'the 503 has no Retry-After',
         file: 'src/adapters/http/response/failure-response.ts',
         find: "if (error.reason === 'unavailable') return ['Retry-After', '1']",
         replace: '',
@@ -48,10 +48,10 @@ export const contentionRows: readonly Row[] = [
             app.call('/api/login', { body: { email: (await app.addCustomer()).email, password: PASSWORD } }),
           ])
           trial.expect(me.status === 200, () => `me is ${me.status}`)
-          for (const [answer, ms] of [logout, login]) {
+          for (const [response, ms] of [logout, login]) {
             trial.expect(
-              isRefused(answer) && ms < REFUSED_MS,
-              () => `${shown(answer)} after ${Math.round(ms)} ms`,
+              isRefused(response) && ms < REFUSED_MS,
+              () => `${shown(response)} after ${Math.round(ms)} ms`,
             )
           }
           trial.expect(
@@ -67,11 +67,11 @@ export const contentionRows: readonly Row[] = [
   },
   {
     id: 'H6',
-    promise: 'pool and max_connections exhausted: 503 within a second, served again afterwards',
+    promise: 'pool and max_connections exhausted: 503 within a second, and 200 again afterwards',
     sizes: { ci: 3, release: 20 },
     mutants: [
       {
-        name: 'too many connections are a bug',
+        name: 'too many connections count as a bug',
         file: STATES,
         find: "const BUG_CLASSES = ['0A',",
         replace: "const BUG_CLASSES = ['53', '0A',",
@@ -81,7 +81,7 @@ export const contentionRows: readonly Row[] = [
       withServerScene(trial, { DATABASE_POOL_MAX: '2' }, async ({ server, app, email, token }) => {
         let slowestMs = 0
         for (let round = 0; round < trial.size; round++) {
-          // Two logins wait for a locked row with the only two connections.
+          // Two logins occupy the only two connections, waiting for a locked row.
           const locker = new Client({ connectionString: server.database.url, application_name: 'prove' })
           await locker.connect()
           await locker.query('begin')
@@ -90,13 +90,13 @@ export const contentionRows: readonly Row[] = [
             app.call('/api/login', { body: { email, password: PASSWORD } }),
           )
           await sleep(100)
-          for (const [answer, ms] of await Promise.all(
+          for (const [response, ms] of await Promise.all(
             Array.from({ length: 5 }, () => timed(app.call('/api/me', { token }))),
           )) {
             slowestMs = Math.max(slowestMs, ms)
             trial.expect(
-              isRight(answer) && ms < REFUSED_MS,
-              () => `pool: ${shown(answer)} after ${Math.round(ms)} ms`,
+              isRight(response) && ms < REFUSED_MS,
+              () => `pool: ${shown(response)} after ${Math.round(ms)} ms`,
             )
           }
           for (const login of await Promise.all(logins))

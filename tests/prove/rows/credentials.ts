@@ -6,7 +6,7 @@ import type { Row } from '../row.ts'
 const PASSWORD_RULES = 'src/domain/password.ts'
 const CUSTOMER_RULES = 'src/domain/customer.ts'
 
-/** What opens an account, and what is told of it when it does not. */
+/** Which credentials open an account, and what a refusal discloses. */
 export const credentialRows: readonly Row[] = [
   {
     id: 'D1',
@@ -20,7 +20,7 @@ export const credentialRows: readonly Row[] = [
         replace: 'hashing.verify(password.trim(), ',
       },
       {
-        name: 'NUL is let through',
+        name: 'NUL is allowed',
         file: PASSWORD_RULES,
         find: "if (password.includes('\\u0000'))",
         replace: 'if (false)',
@@ -32,7 +32,7 @@ export const credentialRows: readonly Row[] = [
         replace: 'const MAX_PRESENTED_BYTES = 1e9',
       },
       {
-        name: 'characters are counted for bytes',
+        name: 'characters are counted instead of bytes',
         file: PASSWORD_RULES,
         find: 'utf8Bytes(password) > MAX_SET_BYTES',
         replace: 'password.length > MAX_SET_BYTES',
@@ -112,7 +112,7 @@ export const credentialRows: readonly Row[] = [
   },
   {
     id: 'D4',
-    promise: "an e-mail that looks like another never opens that one's account",
+    promise: 'an e-mail that looks like another one never opens the other account',
     sizes: { ci: 1, release: 5 },
     mutants: [
       {
@@ -197,18 +197,18 @@ export const credentialRows: readonly Row[] = [
   },
   {
     id: 'E7',
-    promise: 'whatever the cause of a refused login, the answer is the same to the byte',
+    promise: 'the response to a refused login is byte for byte the same for every cause',
     sizes: { ci: 5, release: 50 },
     mutants: [
       {
-        name: 'a disabled customer is told so',
+        name: 'a disabled customer gets another response',
         file: 'src/application/use-cases/login.ts',
         find: 'if (!right || !mayLogIn || verifiedHash === null) break',
         replace:
           "if (found !== null && !mayLogIn) throw new Error('disabled')\n      if (!right || !mayLogIn || verifiedHash === null) break",
       },
       {
-        name: 'a damaged hash is an error',
+        name: 'a damaged hash causes an error',
         file: 'src/adapters/bcrypt/password-hasher.ts',
         find: 'onDamaged()\n',
         replace: "throw new Error('damaged')\n",
@@ -217,7 +217,7 @@ export const credentialRows: readonly Row[] = [
     run: (trial) =>
       withApp(trial, { env: { BCRYPT_COST: '5', ...UNLIMITED } }, async (app) => {
         const causes: Record<string, string> = {
-          unknown: 'nobody@example.com',
+          unknown: 'unknown@example.com',
           wrong: (await app.addCustomer({ email: 'wrong@example.com' })).email,
         }
         for (const [cause, hash] of [

@@ -9,38 +9,38 @@ import { shown, shownTimes } from '../scene.ts'
 
 const COST = 10
 const ABANDONED = 200
-/** Of about 80 that find a place: what may begin before the service has seen the last connection closed. */
+/** Of about 80 logins with a slot: the number that may start before the service notices the last closed connection. */
 const STRAGGLERS = 20
-/** What the service needs until all that find a place wait for a thread; a few are hashed meanwhile. */
+/** The time until all logins with a slot wait for a thread, in milliseconds. A few are hashed meanwhile. */
 const QUEUED_MS = 200
 const OFFSETS = 20
 const STAYING = 6
-/** Of what was being hashed, and of the stragglers. */
+/** The time limit for the hashes in progress and the stragglers, in milliseconds. */
 const IDLE_MS = 1000
-/** For what is not there a moment later. */
+/** How long to wait for a hash that must not start, in milliseconds. */
 const SETTLED_MS = 50
 
 const mutants: readonly Mutant[] = [
   {
-    name: 'what waits is hashed, whoever went away',
+    name: 'a queued password is hashed although its client disconnected',
     file: 'src/lib/semaphore.ts',
     find: "signal?.addEventListener('abort', abort)",
     replace: '',
     and: { find: 'if (signal?.aborted) throw signal.reason', replace: '' },
   },
   {
-    name: 'nobody is told that a client went away',
+    name: 'a disconnect is not reported',
     file: 'src/adapters/http/server/connections.ts',
     find: 'exchange.cancel(CLIENT_GONE)',
     replace: '',
   },
 ]
 
-/** Clients that do not wait for what they have asked. */
+/** Clients that do not wait for the response. */
 export const departureRows: readonly Row[] = [
   {
     id: 'I5',
-    promise: `${ABANDONED} logins abandoned after sending: only what was being hashed already is`,
+    promise: `${ABANDONED} logins abandoned after sending: only hashes in progress are finished`,
     sizes: { ci: 3, release: 30, mutant: 1 },
     mutants,
     async run(trial) {
@@ -65,20 +65,20 @@ export const departureRows: readonly Row[] = [
           most = Math.max(most, done - begun)
           trial.expect(
             done - begun <= STRAGGLERS,
-            () => `${done} were hashed, ${begun} before the clients went away`,
+            () => `${done} were hashed, ${begun} before the clients disconnected`,
           )
         }
         work.stop()
-        const answer = await loginOf(app, emails[0] ?? '')
-        trial.expect(answer.status === 200, () => `afterwards: ${shown(answer)}`)
-        trial.note(`at most ${most} began while the news of the closing was on its way`)
+        const response = await loginOf(app, emails[0] ?? '')
+        trial.expect(response.status === 200, () => `afterwards: ${shown(response)}`)
+        trial.note(`at most ${most} started before the service noticed the disconnects`)
         trial.note(`the processor is idle again: ${shownTimes(idleMs)}`)
       })
     },
   },
   {
     id: 'B12',
-    promise: `a client gone at ${OFFSETS} offsets of a login, or in the queue: nothing is hashed`,
+    promise: `a client that disconnects at ${OFFSETS} offsets of a login, or in the queue: nothing is hashed`,
     sizes: { ci: 2, release: 50, mutant: 1 },
     mutants,
     async run(trial) {
@@ -128,14 +128,14 @@ async function leaveTheQueue(
   const sockets = await Promise.all(leaving.map((email) => send(app, requestOf(email))))
   await sleep(SETTLED_MS)
   for (const socket of sockets) socket.destroy()
-  for (const answer of await logins)
-    trial.expect(answer.status === 200, () => `who stayed is answered ${shown(answer)}`)
+  for (const response of await logins)
+    trial.expect(response.status === 200, () => `a client that stayed got ${shown(response)}`)
   await sleep(SETTLED_MS)
   const done = work.count() - before
-  trial.expect(done === staying.length, () => `${done} hashed for ${staying.length} who stayed`)
+  trial.expect(done === staying.length, () => `${done} hashed for ${staying.length} clients that stayed`)
 }
 
-/** Two thirds of the body are blanks: what is there of it may be whole JSON already. */
+/** Two thirds of the body are blanks, so that a part of it may be complete JSON. */
 function requestOf(email: string): string {
   const json = JSON.stringify({ email, password: PASSWORD })
   const body = json + ' '.repeat(2 * json.length)
@@ -149,7 +149,7 @@ function requestOf(email: string): string {
   ].join('\r\n')
 }
 
-/** Resolves once the text was handed to the system. */
+/** Resolves once the text was passed to the operating system. */
 function send({ port }: RunningApp, text: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
@@ -161,10 +161,10 @@ function send({ port }: RunningApp, text: string): Promise<Socket> {
 
 async function until(holds: () => boolean): Promise<void> {
   for (const endMs = performance.now() + 10_000; !holds(); await sleep(1))
-    if (performance.now() > endMs) throw new Error('It never comes.')
+    if (performance.now() > endMs) throw new Error('The condition was never met.')
 }
 
-/** Milliseconds until this process needs less than a tenth of a processor. */
+/** Returns the time until this process uses less than a tenth of a processor, in milliseconds. */
 async function untilIdle(): Promise<number> {
   const beganMs = performance.now()
   for (;;) {
@@ -173,6 +173,6 @@ async function untilIdle(): Promise<number> {
     await sleep(100)
     const { user, system } = process.cpuUsage(from)
     if ((user + system) / 1000 < 10) return fromMs - beganMs
-    if (fromMs - beganMs > 30_000) throw new Error('It is never idle.')
+    if (fromMs - beganMs > 30_000) throw new Error('The process was never idle.')
   }
 }

@@ -6,7 +6,7 @@ import { UNLIMITED } from '../crowd.ts'
 import { medianInterval } from '../interval.ts'
 import type { Row } from '../row.ts'
 
-/** Where times are judged, the cost that services have by default; the ladder is as long at a cheaper one. */
+/** When times are judged, the default cost of services. A cheaper one exercises the same decoys. */
 const DEFAULT_COST = 12
 const CHEAP_COST = 10
 const LARGEST_SHARE = 0.02
@@ -14,35 +14,35 @@ const LARGEST_SHARE = 0.02
 export const discoveryRows: readonly Row[] = [
   {
     id: 'E8',
-    promise: 'whatever the cause of a refused login, the same work is done and the answer takes as long',
+    promise: 'a refused login does the same work and takes the same time for every cause',
     sizes: { ci: 2, release: 60, mutant: 1 },
     mutants: [
       {
-        name: 'no decoy where there is no hash',
+        name: 'no decoy when there is no hash',
         file: 'src/adapters/bcrypt/decoys.ts',
         find: 'return [cost]',
         replace: 'return []',
       },
       {
-        name: 'a cheaper hash is not filled up',
+        name: 'a cheaper hash gets no decoys',
         file: 'src/adapters/bcrypt/decoys.ts',
         find: 'Math.max(0, cost - storedCost)',
         replace: '0',
       },
       {
-        name: 'a damaged hash is answered at once',
+        name: 'a damaged hash is refused without work',
         file: 'src/adapters/bcrypt/password-hasher.ts',
         find: 'onDamaged()\n',
         replace: 'return false\n',
       },
       {
-        name: 'an unknown e-mail is answered at once',
+        name: 'an unknown e-mail is refused without work',
         file: 'src/application/use-cases/login.ts',
         find: 'const mayLogIn = found',
         replace: 'if (found === null) break\n        const mayLogIn = found',
       },
       {
-        name: 'a disabled customer is answered at once',
+        name: 'a disabled customer is refused without work',
         file: 'src/application/use-cases/login.ts',
         find: 'const right = await',
         replace: 'const right = mayLogIn && await',
@@ -73,12 +73,12 @@ export const discoveryRows: readonly Row[] = [
         const wrongMs: number[] = []
         const differences = new Map(causes.map(({ cause }) => [cause, [] as number[]]))
         for (let round = 0; round < trial.size; round++) {
-          // So many failures in a row would be told from a login that is refused as guessing.
+          // Otherwise this number of failures in a row would be refused as guessing.
           if (round % 10 === 0) await app.database.sql('delete from login_attempts')
           for (const { cause, email, works } of causes) {
             const asCause = () => refusedMs(email, cause, works)
             const asWrong = () => refusedMs(wrong, 'a wrong password', 1)
-            // Every other round the other way round, so that none gains by coming second.
+            // Alternates the order, so that neither gains by coming second.
             const firstMs = await (round % 2 === 0 ? asCause : asWrong)()
             const secondMs = await (round % 2 === 0 ? asWrong : asCause)()
             const [causeMs, otherMs] = round % 2 === 0 ? [firstMs, secondMs] : [secondMs, firstMs]
@@ -104,7 +104,7 @@ export const discoveryRows: readonly Row[] = [
   },
 ]
 
-/** Accounts that are refused, each for a reason of its own, with how often bcrypt runs for one login. */
+/** Accounts that are refused for different reasons, with the number of bcrypt runs per login. */
 async function causesOf(
   app: RunningApp,
   configured: number,
@@ -112,11 +112,11 @@ async function causesOf(
   const disabled = await app.addCustomer()
   await app.service.useCases.customers.disable(disabled.id, app.service.useCases.deadline())
   return [
-    { cause: 'an unknown e-mail', email: 'nobody@example.com', works: 1 },
+    { cause: 'an unknown e-mail', email: 'unknown@example.com', works: 1 },
     { cause: 'a disabled customer', email: disabled.email, works: 1 },
     { cause: 'no password', email: await withHash(null), works: 1 },
     { cause: 'a damaged hash', email: await withHash('$2b$10$short'), works: 1 },
-    // One verification, and decoys of the costs between it and the configured one.
+    // One verification, and decoys for each cost up to the configured one.
     { cause: 'a hash of cost 4', email: await withHash(await hashOf(4)), works: configured - 4 },
     {
       cause: 'a hash of half the cost',

@@ -11,21 +11,21 @@ const POOL = 'src/adapters/postgres/connection/pool.ts'
 const CHECK = 'src/adapters/postgres/connection/server-faults.ts'
 const HEALED_MS = 5000
 
-/** The server is another than it was, or of a kind that would break the promises. */
+/** The server has changed, or is of a kind that would break the promises. */
 export const failoverRows: readonly Row[] = [
   {
     id: 'H7',
-    promise: 'a failover, sessions that turn read-only: writes 503, no false 401, healed within 5 s',
+    promise: 'a failover, sessions that become read-only: writes get 503, no false 401, healed within 5 s',
     sizes: { ci: 1, release: 10 },
     mutants: [
       {
-        name: 'a read-only connection is kept',
+        name: 'a read-only connection is reused',
         file: POOL,
         find: 'if (health.sawReadOnly) beginNewEra()',
         replace: '',
       },
       {
-        name: 'a refused write is a bug',
+        name: 'a refused write counts as a bug',
         file: 'src/adapters/postgres/connection/sql-state.ts',
         find: "['25006', { dropped: true }],",
         replace: '',
@@ -70,16 +70,16 @@ export const failoverRows: readonly Row[] = [
     sizes: { ci: 1, release: 1 },
     mutants: [
       {
-        name: 'synchronous_commit is not looked at',
+        name: 'synchronous_commit is not checked',
         file: CHECK,
         find: "synchronous_commit === 'off'",
         replace: 'false',
       },
-      { name: 'fsync is not looked at', file: CHECK, find: "fsync === 'off'", replace: 'false' },
-      { name: 'the encoding is not looked at', file: CHECK, find: "encoding !== 'UTF8'", replace: 'false' },
-      { name: 'a standby is not noticed', file: CHECK, find: 'if (is_standby)', replace: 'if (false)' },
+      { name: 'fsync is not checked', file: CHECK, find: "fsync === 'off'", replace: 'false' },
+      { name: 'the encoding is not checked', file: CHECK, find: "encoding !== 'UTF8'", replace: 'false' },
+      { name: 'a standby is not detected', file: CHECK, find: 'if (is_standby)', replace: 'if (false)' },
       {
-        name: 'a newer schema is not noticed',
+        name: 'a newer schema is not detected',
         file: 'src/adapters/postgres/migrations.ts',
         find: 'if (unknown.length > 0) {',
         replace: 'if (false) {',
@@ -103,7 +103,7 @@ export const failoverRows: readonly Row[] = [
           await sql('create table latchkey_migrations (id serial primary key, name text, run_on timestamp)')
           await sql(`insert into latchkey_migrations (name, run_on) values ('9999_from_the_future', now())`)
           await refused('a newer schema', url, /newer/)
-          await sql('alter database useCases set synchronous_commit = off')
+          await sql('alter database latchkey set synchronous_commit = off')
           await refused('synchronous_commit=off', url, /synchronous_commit/)
           await sql('alter database latchkey reset synchronous_commit')
           await sql('alter system set fsync = off')
@@ -126,53 +126,56 @@ export const failoverRows: readonly Row[] = [
           const { password } = new URL(url)
           trial.require(
             !`${service.stdout()}${service.stderr()}`.includes(password),
-            () => 'the password is told',
+            () => 'the password is printed',
           )
         }
       }),
   },
 ]
 
-/** Milliseconds from when sessions may write again until a write is served. */
+/** Returns the time from when sessions may write again until a write succeeds, in milliseconds. */
 async function turnReadOnly(trial: Trial, { app, token }: Scene): Promise<number> {
   const writers = await Promise.all(Array.from({ length: 10 }, () => app.addCustomer()))
   const login = (writer: number) =>
     app.call('/api/login', { body: { email: writers[writer]?.email, password: PASSWORD } })
-  await app.database.sql('alter database useCases set default_transaction_read_only = on')
+  await app.database.sql('alter database latchkey set default_transaction_read_only = on')
   await app.database.sql(
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey'`,
   )
   await sleep(100)
   for (let i = 0; i < 5; i++) {
-    const answer = await login(0)
-    trial.expect(isRefused(answer), () => `a login is ${shown(answer)}`)
-    // Enough at once that every connection of the pool is of a read-only session.
+    const response = await login(0)
+    trial.expect(isRefused(response), () => `a login is ${shown(response)}`)
+    // Enough concurrent requests that every connection of the pool has a read-only session.
     const reads = await Promise.all(Array.from({ length: 30 }, () => app.call('/api/me', { token })))
     for (const me of reads) trial.expect(isRight(me), () => `me is ${shown(me)}`)
     trial.expect(!reads.every(isRefused), () => 'no read was served')
   }
-  // As after a failover: the connections that were made before stay as they are.
+  // As after a failover, the existing connections stay read-only.
   await app.database.sql(
-    'begin read write; alter database useCases set default_transaction_read_only = off; commit',
+    'begin read write; alter database latchkey set default_transaction_read_only = off; commit',
   )
   let refusals = 0
   const healedMs = await untilServed(
     trial,
     async () => {
-      const answer = await login(0)
-      if (answer.status !== 200) refusals++
-      return answer
+      const response = await login(0)
+      if (response.status !== 200) refusals++
+      return response
     },
     HEALED_MS,
   )
-  trial.expect(refusals <= 2, () => `${refusals} connections told one by one that they are read-only`)
-  for (const answer of await Promise.all(writers.map((_, writer) => login(writer)))) {
-    trial.expect(answer.status === 200, () => `a connection is still read-only: ${shown(answer)}`)
+  trial.expect(refusals <= 2, () => `${refusals} connections failed one by one as read-only`)
+  for (const response of await Promise.all(writers.map((_, writer) => login(writer)))) {
+    trial.expect(response.status === 200, () => `a connection is still read-only: ${shown(response)}`)
   }
   return healedMs
 }
 
-/** The primary dies and its standby takes over. Milliseconds from the order to promote it until a write is served. */
+/**
+ * The primary dies and its standby takes over. Returns the time from the promotion until a write succeeds, in
+ * milliseconds.
+ */
 async function failOver(
   trial: Trial,
   { app, token }: Scene,
@@ -186,36 +189,36 @@ async function failOver(
   const revoked = await Promise.all(
     leaving.map(async ({ email }) => {
       const secret = await app.login(email)
-      const answer = await app.call('/api/logout', { token: secret })
-      trial.expect(answer.status === 200, () => `a logout is ${shown(answer)}`)
+      const response = await app.call('/api/logout', { token: secret })
+      trial.expect(response.status === 200, () => `a logout is ${shown(response)}`)
       return secret
     }),
   )
   let isOver = false
   const load = Array.from({ length: 4 }, async () => {
     while (!isOver) {
-      const answer = await me(token)
-      trial.expect(isRight(answer), () => `a good token is answered ${shown(answer)}`)
-      if (answer.status !== 200) await sleep(10)
+      const response = await me(token)
+      trial.expect(isRight(response), () => `a good token gets ${shown(response)}`)
+      if (response.status !== 200) await sleep(10)
     }
   })
 
   await primary.crash()
   proxy.leadTo(standby.database.url)
   for (let i = 0; i < 5; i++) {
-    const answers = await Promise.all([login(), me(token), app.call('/api/logout', { token })])
-    for (const answer of answers) {
-      trial.expect(isRefused(answer), () => `before the promotion: ${shown(answer)}`)
+    const responses = await Promise.all([login(), me(token), app.call('/api/logout', { token })])
+    for (const response of responses) {
+      trial.expect(isRefused(response), () => `before the promotion: ${shown(response)}`)
     }
   }
-  // It waits for about a second to be sure.
+  // Readiness changes after about a second.
   const unready = () => app.call('/readyz', { method: 'GET' })
   const endMs = performance.now() + 5000
   while ((await unready()).status === 200 && performance.now() < endMs) await sleep(50)
-  trial.expect(isRefused(await unready()), () => 'readyz says yes')
+  trial.expect(isRefused(await unready()), () => 'readyz is 200')
   trial.expect(
     app.logLines.some((line) => line.includes('database.standby_refused')),
-    () => 'the standby was never asked',
+    () => 'the standby received no query',
   )
 
   const beganMs = performance.now()
@@ -224,13 +227,13 @@ async function failOver(
   const healedMs = performance.now() - beganMs
   isOver = true
   await Promise.all(load)
-  for (const [answer, status] of [
+  for (const [response, status] of [
     [await me(token), 200],
-    ...(await Promise.all(revoked.map(me))).map((answer) => [answer, 401] as const),
+    ...(await Promise.all(revoked.map(me))).map((response) => [response, 401] as const),
     [await app.call('/api/logout', { token }), 200],
     [await me(token), 401],
   ] as const) {
-    trial.expect(answer.status === status, () => `after it: ${shown(answer)}, not ${status}`)
+    trial.expect(response.status === status, () => `after it: ${shown(response)}, not ${status}`)
   }
   return healedMs
 }

@@ -8,47 +8,47 @@ import { shown } from '../scene.ts'
 
 const READINESS = 'src/application/jobs/readiness.ts'
 
-/** For so long what was found must agree before it is told, in milliseconds. */
+/** How long probes must agree before readiness changes, in milliseconds. */
 const HELD_MS = 900
 const PROBED_EVERY_MS = 25
 const FOLLOWS_MS = 15_000
-/** How long the database stays as it is: mostly too short to be told. */
+/** How long the database stays in one state, in milliseconds: mostly too short to change readiness. */
 const TURNS_MS = [50, 150, 300, 400, 600, 1200]
 
-/** What a probe found, and what it was told; the time is that of its beginning. */
+/** What a probe found, and the readiness that it returned. The time is that of its start. */
 interface Probed {
   readonly fromMs: number
   readonly foundWell: boolean
   readonly ready: boolean
 }
 
-/** A database that comes and goes. */
+/** A database whose availability flaps. */
 export const flappingRows: readonly Row[] = [
   {
     id: 'M2',
-    promise: 'a database that flaps: alive all the while, and as ready as it was until a second agrees',
+    promise: 'a database that flaps: always alive, and readiness changes only when probes agree for a second',
     sizes: { ci: 20, release: 300, mutant: 12 },
     mutants: [
       {
-        name: 'readiness is the last look',
+        name: 'readiness is the last probe',
         file: READINESS,
         find: '- contrarySinceMs >= HOLD_MS',
         replace: '- contrarySinceMs >= 0',
       },
       {
-        name: 'a look of the old state does not begin the second anew',
+        name: 'a probe of the old state does not restart the second',
         file: READINESS,
         find: 'if (isWell === ready) contrarySinceMs = null',
         replace: 'if (isWell === ready) return',
       },
       {
-        name: 'what is ready stays so',
+        name: 'a ready service stays ready',
         file: READINESS,
         find: '        ready = isWell\n',
         replace: '        ready = true\n',
       },
       {
-        name: 'a process whose database is away is not alive',
+        name: 'a process whose database is down is not alive',
         file: 'src/adapters/http/routes/probe-routes.ts',
         find: 'handle: () => undefined',
         replace: `async handle() {
@@ -64,7 +64,7 @@ export const flappingRows: readonly Row[] = [
           await withApp(trial, { database, env }, async (app) => {
             const probed: Probed[] = []
             let isOver = false
-            // The first look that finds all well is believed at once.
+            // The first successful probe is believed at once.
             while ((await app.call('/readyz', { method: 'GET' })).status !== 200) await sleep(20)
             const probing = probe()
             try {
@@ -73,7 +73,7 @@ export const flappingRows: readonly Row[] = [
                 else proxy.admit()
                 await sleep(TURNS_MS[Math.floor(Math.random() * TURNS_MS.length)])
               }
-              // Both ways it follows in the end.
+              // Readiness follows the database in both directions in the end.
               proxy.refuse()
               await until(false, 'stays ready without a database')
               proxy.admit()
@@ -108,14 +108,14 @@ export const flappingRows: readonly Row[] = [
                 const was = probed.at(-1)
                 probed.push(now)
                 if (was === undefined || was.ready === now.ready) continue
-                // Whichever way the machine stood still: what was found after this began is no older than it.
+                // Even on a stalled machine, a result after this start is no older than it.
                 const contrary = probed.filter(
                   (one) => one.foundWell !== now.ready && one.fromMs > toldMs - HELD_MS,
                 ).length
                 trial.expect(
                   contrary === 0,
                   () =>
-                    `${now.ready ? 'ready' : 'not ready'}, and ${contrary} looks of the last second differ`,
+                    `${now.ready ? 'ready' : 'not ready'}, and ${contrary} probes of the last second differ`,
                 )
               }
             }

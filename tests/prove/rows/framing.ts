@@ -5,7 +5,7 @@ import type { RunningApp } from '../../support/running-app.ts'
 import { withApp } from '../app.ts'
 import { GOOD, MALFORMED } from '../payloads.ts'
 import type { Mutant, Row, Trial } from '../row.ts'
-import { expectAnswers, inParallel, randomFrom } from '../wire.ts'
+import { expectResponses, inParallel, randomFrom } from '../wire.ts'
 
 const GATE = 'src/adapters/http/server/request-checks.ts'
 const CONNECTIONS = 'src/adapters/http/server/connections.ts'
@@ -21,21 +21,21 @@ async function withCountingApp(
 }
 
 const mutants: Readonly<Record<string, Mutant>> = {
-  hosts: { name: 'a second Host line is let through', file: GATE, find: 'hosts > 1 || ', replace: '' },
+  hosts: { name: 'a second Host line is allowed', file: GATE, find: 'hosts > 1 || ', replace: '' },
   host: {
-    name: 'any Host is let through',
+    name: 'any Host is allowed',
     file: GATE,
     find: '!HOST.test(headers.host as string)',
     replace: 'false',
   },
   version: {
-    name: 'any HTTP version is let through',
+    name: 'any HTTP version is allowed',
     file: GATE,
     find: "httpVersion !== '1.1' && httpVersion !== '1.0'",
     replace: 'false',
   },
   coding: {
-    name: 'any coding is let through',
+    name: 'any coding is allowed',
     file: GATE,
     find: "(httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')",
     replace: 'false',
@@ -47,7 +47,7 @@ const mutants: Readonly<Record<string, Mutant>> = {
     replace: '',
   },
   fragment: {
-    name: 'a fragment is let through',
+    name: 'a fragment is allowed',
     file: GATE,
     find: "if (url.includes('#')) return malformed()",
     replace: '',
@@ -63,7 +63,7 @@ const mutants: Readonly<Record<string, Mutant>> = {
 export const framingRows: readonly Row[] = [
   {
     id: 'B1',
-    promise: 'framing that must be refused is: 400 in the envelope, closed, no handler ran',
+    promise: 'invalid framing is refused: 400 in the envelope, connection closed, no handler ran',
     sizes: { ci: 2, release: 20 },
     mutants: Object.values(mutants),
     run: (trial) =>
@@ -71,27 +71,27 @@ export const framingRows: readonly Row[] = [
         const payloads = Object.entries(MALFORMED)
         await inParallel(trial.size * payloads.length, 8, async (i) => {
           const [name, bytes] = payloads[i % payloads.length] as [string, string]
-          // Whole, and in two pieces: where a piece ends decides nothing.
+          // Whole and in two pieces: the boundary between them must not matter.
           const cut = 1 + ((i * 7) % (bytes.length - 1))
           const pieces = i < payloads.length ? bytes : [bytes.slice(0, cut), 5, bytes.slice(cut)]
-          expectAnswers(trial, name, await sendRaw(app.port, pieces, { quietMs: 4000 }), [400])
+          expectResponses(trial, name, await sendRaw(app.port, pieces, { quietMs: 4000 }), [400])
         })
         trial.expect(handled() === 0, () => `${handled()} handlers ran`)
       }),
   },
   {
     id: 'B2',
-    promise: 'a canary behind any payload on one socket: never answered, or exactly once',
+    promise: 'a canary request behind any payload on one socket gets no response or exactly one',
     sizes: { ci: 1000, release: 10_000 },
     mutants: [
       {
-        name: 'requests behind one that closes are served',
+        name: 'requests after one that closes are served',
         file: CONNECTIONS,
         find: 'for (const exchange of connection.waiting) if',
         replace: 'connection.waiting.forEach(dispatch)\n    for (const exchange of connection.waiting) if',
       },
       {
-        name: 'a parser error is answered before what was due',
+        name: 'the response to a parser error overtakes earlier responses',
         file: CONNECTIONS,
         find: 'connection.open.length > 0 || ',
         replace: '',
@@ -120,31 +120,28 @@ export const framingRows: readonly Row[] = [
             answers: isGood ? statuses.length : Infinity,
             quietMs: 4000,
           })
-          expectAnswers(trial, name, seen, statuses)
+          expectResponses(trial, name, seen, statuses)
           const canaries = seen.answers.filter(({ headers }) =>
             headers.some(([, value]) => value === 'canary'),
           ).length
-          trial.expect(
-            canaries === (isGood ? 1 : 0),
-            () => `${name}: the canary was answered ${canaries} times`,
-          )
+          trial.expect(canaries === (isGood ? 1 : 0), () => `${name}: the canary got ${canaries} responses`)
         })
         trial.expect(handled() === expected, () => `${handled()} handlers ran, not ${expected}`)
       }),
   },
   {
     id: 'B4',
-    promise: 'mutations of good requests: no 5xx, none hangs, memory stays',
+    promise: 'mutations of valid requests: no 5xx, none hangs, memory does not grow',
     sizes: { ci: 10_000, release: 100_000, mutant: 300 },
     mutants: [
       {
-        name: 'an undecodable escape is a bug',
+        name: 'an undecodable escape counts as a bug',
         file: 'src/adapters/http/routing/router.ts',
         find: 'return decodeURIComponent(text)\n  } catch {',
         replace: 'return decodeURIComponent(text)\n  } catch (error) {\n    throw error',
       },
       {
-        name: 'a slow head is waited for',
+        name: 'a slow head has no time limit',
         file: 'src/adapters/http/server/server.ts',
         find: 'connectionsCheckingInterval: SWEEP_MS',
         replace: 'connectionsCheckingInterval: 60_000',
@@ -156,7 +153,7 @@ export const framingRows: readonly Row[] = [
         async (app) => {
           const { email } = await app.addCustomer()
           const token = await app.login(email)
-          const body = JSON.stringify({ email: 'nobody@example.com', password: 'x' })
+          const body = JSON.stringify({ email: 'unknown@example.com', password: 'x' })
           const seeds = [
             ...Object.values(GOOD),
             `POST /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`,
@@ -177,7 +174,7 @@ export const framingRows: readonly Row[] = [
             trial.expect(failed === undefined, () => `${JSON.stringify(bytes)}: ${failed?.status}`)
             trial.expect(
               seen.answers.length > 0 || seen.closed,
-              () => `${JSON.stringify(bytes)}: neither answered nor closed`,
+              () => `${JSON.stringify(bytes)}: neither a response nor a closed connection`,
             )
           })
           await sleep(500)
@@ -193,7 +190,7 @@ export const framingRows: readonly Row[] = [
   },
   {
     id: 'B5',
-    promise: 'up to 100 header lines work, more are 431, none is dropped in silence',
+    promise: 'up to 100 header lines work, more get 431, none is dropped silently',
     sizes: { ci: 10, release: 100, mutant: 1 },
     mutants: [
       {
@@ -203,7 +200,7 @@ export const framingRows: readonly Row[] = [
         replace: 'false',
       },
       {
-        name: 'node drops what is beyond its own limit',
+        name: 'Node drops lines beyond its own limit',
         file: 'src/adapters/http/server/server.ts',
         find: 'server.maxHeadersCount = 0',
         replace: 'server.maxHeadersCount = 50',
@@ -227,7 +224,7 @@ export const framingRows: readonly Row[] = [
               const all = place === 'first' ? [authorization, ...list] : [...list, authorization]
               const bytes = `POST /api/me HTTP/1.1\r\nHost: a\r\n${all.join('\r\n')}\r\n\r\n`
               const seen = await sendRaw(app.port, bytes, { answers: status === 200 ? 1 : Infinity })
-              expectAnswers(trial, `${lines} lines, Authorization ${place}`, seen, [status])
+              expectResponses(trial, `${lines} lines, Authorization ${place}`, seen, [status])
             }
           }
         }

@@ -13,11 +13,11 @@ const WITH_LIMIT = { LOGIN_LIMIT_ACCOUNT: `${LIMIT}/15m` }
 const THROTTLED = 'src/application/use-cases/throttled-login.ts'
 const SQL = 'sql/0003_login_attempts.sql'
 
-/** Who guesses, and what it costs whom. */
+/** Login throttling: who is limited, and at whose cost. */
 export const guessingRows: readonly Row[] = [
   {
     id: 'E1',
-    promise: '200 parallel wrong logins at a limit of 10: exactly 10 are looked at, on three instances too',
+    promise: '200 parallel wrong logins at a limit of 10: exactly 10 are verified, on three instances too',
     sizes: { ci: 2, release: 50, mutant: 1 },
     mutants: [
       {
@@ -33,13 +33,13 @@ export const guessingRows: readonly Row[] = [
         replace: 'true',
       },
       {
-        name: 'a place is taken without a lock',
+        name: 'a slot is taken without a lock',
         file: SQL,
         find: 'where key = wanted for update;',
         replace: 'where key = wanted;',
       },
       {
-        name: 'a failure gives its place back and is forgotten',
+        name: 'a failure releases its slot and is not counted',
         file: THROTTLED,
         find: "throttle.settle(slot, 'failed', timeoutMs)",
         replace: "throttle.settle(slot, 'undecided', timeoutMs)",
@@ -50,19 +50,20 @@ export const guessingRows: readonly Row[] = [
         for (let round = 0; round < trial.size; round++) {
           for (const instances of [apps.slice(0, 1), apps]) {
             const { email } = await first(apps).addCustomer()
-            for (const account of [email, `nobody-${round}-${instances.length}@example.com`]) {
-              const answers = await Promise.all(
+            for (const account of [email, `unknown-${round}-${instances.length}@example.com`]) {
+              const responses = await Promise.all(
                 Array.from({ length: 200 }, (_, i) => loginAgain(at(instances, i), account, 'wrong')),
               )
-              const count = (status: number) => answers.filter((answer) => answer.status === status).length
+              const count = (status: number) =>
+                responses.filter((response) => response.status === status).length
               trial.expect(
                 count(401) === LIMIT && count(429) === 200 - LIMIT,
                 () =>
-                  `${instances.length} instances: ${count(401)} × 401, ${count(429)} × 429, ${others(answers)}`,
+                  `${instances.length} instances: ${count(401)} × 401, ${count(429)} × 429, ${others(responses)}`,
               )
               const last = await login(at(instances, round), account, PASSWORD)
               trial.expect(
-                isTold(last, 'account', LIMIT, 900),
+                namesLimit(last, 'account', LIMIT, 900),
                 () => `the right one after it: ${shown(last)}`,
               )
             }
@@ -76,25 +77,25 @@ export const guessingRows: readonly Row[] = [
     sizes: { ci: 5, release: 100, mutant: 2 },
     mutants: [
       {
-        name: 'a success keeps its place as a failure does',
+        name: 'a success holds its slot like a failure',
         file: THROTTLED,
         find: 'throttle.settle(slot, outcome, RELEASE_TIMEOUT_MS)',
         replace: "throttle.settle(slot, 'failed', RELEASE_TIMEOUT_MS)",
       },
       {
-        name: 'a success does not give its place back',
+        name: 'a success does not release its slot',
         file: THROTTLED,
         find: "await releaseSlot(throttle, slot, 'succeeded')",
         replace: '',
       },
       {
-        name: 'whoever waits is refused',
+        name: 'a waiting login is refused',
         file: THROTTLED,
         find: 'leftMs -= forMs',
         replace: 'leftMs = -1',
       },
       {
-        name: 'places that are held count as failures',
+        name: 'held slots count as failures',
         file: SQL,
         find: 'if pair.failures >= account_limit then',
         replace: 'if pair.failures + cardinality(pair.held) >= account_limit then',
@@ -105,12 +106,12 @@ export const guessingRows: readonly Row[] = [
         const { id, email } = await first(apps).addCustomer()
         for (let round = 0; round < trial.size; round++) {
           const instances = round % 2 === 0 ? apps.slice(0, 1) : apps
-          const answers = await Promise.all(
+          const responses = await Promise.all(
             Array.from({ length: 20 }, (_, i) => login(at(instances, i), email)),
           )
           trial.expect(
-            answers.every(({ status }) => status === 200),
-            () => `${instances.length} instances: ${others(answers)}`,
+            responses.every(({ status }) => status === 200),
+            () => `${instances.length} instances: ${others(responses)}`,
           )
           const live = await liveTokens(first(apps), id)
           trial.expect(live === 1, () => `${live} live tokens`)
@@ -123,13 +124,13 @@ export const guessingRows: readonly Row[] = [
     sizes: { ci: 100, release: 1000, mutant: 60 },
     mutants: [
       {
-        name: 'the account is locked for everybody',
+        name: 'the account is locked for all clients',
         file: SQL,
         find: 'if is_known is not true and account.failures >= guesses then',
         replace: 'if account.failures >= guesses then',
       },
       {
-        name: 'the limit by account does not look at the address',
+        name: 'the limit by account ignores the address',
         file: 'src/adapters/postgres/login-throttle.ts',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source
         find: '`pair\\0${account}\\0${address}`',
@@ -137,7 +138,7 @@ export const guessingRows: readonly Row[] = [
         replace: '`pair\\0${account}`',
       },
       {
-        name: 'the pause grows for ever',
+        name: 'the pause grows without limit',
         file: SQL,
         find: 'least(30000, 1000 * power(2, least(account.failures - guesses, 10)))',
         replace: '1000 * power(2, account.failures - guesses + 5)',
@@ -151,17 +152,17 @@ export const guessingRows: readonly Row[] = [
           let looked = 0
           for (let i = 0; i < trial.size; i++) {
             const from = strangers === 'one address' ? '203.0.113.1' : `10.0.${i >> 8}.${i & 255}`
-            const answer = await login(app, email, 'wrong', from)
-            if (answer.status === 401) looked += 1
-            else trial.require(answer.status === 429, () => `a guess: ${shown(answer)}`)
+            const response = await login(app, email, 'wrong', from)
+            if (response.status === 401) looked += 1
+            else trial.require(response.status === 429, () => `a guess: ${shown(response)}`)
           }
-          trial.note(`${trial.size} guesses from ${strangers}: ${looked} were looked at.`)
+          trial.note(`${trial.size} guesses from ${strangers}: ${looked} were verified.`)
           await expectStatus(trial, 200, login(app, email, PASSWORD, '192.0.2.1'))
-          // That has ended the failures in a row: the stranger begins anew.
+          // The success has reset the failures in a row, so the stranger starts again.
           for (let i = 0; i < GUESSES; i++) await login(app, email, 'wrong', `10.1.0.${i}`)
           const elsewhere = await login(app, email, PASSWORD, '192.0.2.99')
           trial.expect(
-            elsewhere.status === 200 || isTold(elsewhere, 'guesses', 1),
+            elsewhere.status === 200 || namesLimit(elsewhere, 'guesses', 1),
             () => `the owner elsewhere: ${shown(elsewhere)}`,
           )
           await expectStatus(trial, 200, login(app, email, PASSWORD, '192.0.2.1'))
@@ -181,7 +182,7 @@ export const guessingRows: readonly Row[] = [
         replace: 'attempts.since := moment;',
       },
       {
-        name: 'guesses that are being decided are not counted',
+        name: 'pending guesses are not counted',
         file: SQL,
         find: 'account.failures + cardinality(account.held) >= guesses',
         replace: 'account.failures >= guesses',
@@ -203,25 +204,28 @@ export const guessingRows: readonly Row[] = [
         await withApp(trial, { env }, async (app) => {
           for (let round = 0; round < trial.size; round++) {
             const { email } = await app.addCustomer()
-            for (const account of [email, `nobody-${round}@example.com`]) {
+            for (const account of [email, `unknown-${round}@example.com`]) {
               const beganMs = performance.now()
-              const answers: Called[] = []
-              // So many at once as do not have to wait long for one another, however busy the machine is.
-              while (answers.length < 250 && !answers.some(({ status }) => status === 429)) {
+              const responses: Called[] = []
+              // A batch size that does not wait long, even on a busy machine.
+              while (responses.length < 250 && !responses.some(({ status }) => status === 429)) {
                 const guesses = Array.from({ length: 50 }, (_, i) =>
-                  login(app, account, 'wrong', `10.0.${answers.length}.${i}`),
+                  login(app, account, 'wrong', `10.0.${responses.length}.${i}`),
                 )
-                answers.push(...(await Promise.all(guesses)))
+                responses.push(...(await Promise.all(guesses)))
               }
-              const failures = answers.filter(({ status }) => status === 401).length
-              // One more for each pause that was over by then.
+              const failures = responses.filter(({ status }) => status === 401).length
+              // One more for each pause that had ended by then.
               const pauses = Math.floor(Math.log2((performance.now() - beganMs) / 1000 + 1))
               trial.expect(
                 failures >= most && failures <= most + pauses,
-                () => `limit ${limit}: ${failures} failures, ${others(answers)}`,
+                () => `limit ${limit}: ${failures} failures, ${others(responses)}`,
               )
-              const next = answers.find(({ status }) => status === 429)
-              trial.expect(next !== undefined && isTold(next, 'guesses', 1), () => `limit ${limit}: no wait`)
+              const next = responses.find(({ status }) => status === 429)
+              trial.expect(
+                next !== undefined && namesLimit(next, 'guesses', 1),
+                () => `limit ${limit}: no wait`,
+              )
             }
           }
         })
@@ -263,11 +267,11 @@ export const guessingRows: readonly Row[] = [
               for (let i = 0; i <= LIMIT + 2; i++) {
                 const forged = `192.0.2.${i}, 10.0.0.${i}`
                 const forwarded = hops === 0 ? forged : `${forged}, ${trusted(own(i))}`
-                const answer = await login(app, email, 'wrong', forwarded)
+                const response = await login(app, email, 'wrong', forwarded)
                 const wanted = i < LIMIT ? 401 : 429
                 trial.expect(
-                  answer.status === wanted,
-                  () => `${hops} hops, attempt ${i}, ${forwarded}: ${shown(answer)}`,
+                  response.status === wanted,
+                  () => `${hops} hops, attempt ${i}, ${forwarded}: ${shown(response)}`,
                 )
               }
               const other = await login(app, email, PASSWORD, `198.51.100.7, ${trusted('203.0.113.5')}`)
@@ -281,7 +285,7 @@ export const guessingRows: readonly Row[] = [
   },
 ]
 
-/** Lends so many services on one database. */
+/** Starts several services on one database. */
 async function withInstances(
   trial: Trial,
   count: number,
@@ -306,17 +310,22 @@ function login(app: RunningApp, email: string, password = PASSWORD, forwarded?: 
   return app.call('/api/login', { body: { email, password }, headers })
 }
 
-/** One that comes again where it is told to: what is promised is the count, and the machine may be busy. */
+/** Logs in and retries after a 503. The row is about the count, and the machine may be busy. */
 async function loginAgain(app: RunningApp, email: string, password: string): Promise<Called> {
   for (let times = 1; ; times++) {
-    const answer = await login(app, email, password)
-    if (!isRefused(answer) || times === 5) return answer
+    const response = await login(app, email, password)
+    if (!isRefused(response) || times === 5) return response
     await sleep(1000)
   }
 }
 
-/** Whether the caller is told which limit was reached, and when to come again. */
-function isTold({ status, headers, body }: Called, name: string, quota: number, windowS?: number): boolean {
+/** Whether the response names the limit that was reached, and when to retry. */
+function namesLimit(
+  { status, headers, body }: Called,
+  name: string,
+  quota: number,
+  windowS?: number,
+): boolean {
   const [, policy, q, w] = /^"(\w+)";q=(\d+);w=(\d+)$/.exec(headers.get('ratelimit-policy') ?? '') ?? []
   const [, limit, t] = /^"(\w+)";r=0;t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? []
   const longest = windowS ?? 30
@@ -334,8 +343,8 @@ function isTold({ status, headers, body }: Called, name: string, quota: number, 
 }
 
 async function expectStatus(trial: Trial, status: number, called: Promise<Called>): Promise<void> {
-  const answer = await called
-  trial.expect(answer.status === status, () => `${shown(answer)}, not ${status}`)
+  const response = await called
+  trial.expect(response.status === status, () => `${shown(response)}, not ${status}`)
 }
 
 async function liveTokens(app: RunningApp, customerId: string): Promise<number> {
@@ -346,9 +355,9 @@ async function liveTokens(app: RunningApp, customerId: string): Promise<number> 
   return rows.length
 }
 
-/** The answers that are neither 200, 401 nor 429. */
-function others(answers: readonly Called[]): string {
-  const odd = answers.filter(({ status }) => status !== 200 && status !== 401 && status !== 429)
+/** Describes the responses that are neither 200, 401 nor 429. */
+function others(responses: readonly Called[]): string {
+  const odd = responses.filter(({ status }) => status !== 200 && status !== 401 && status !== 429)
   return `${odd.length} others${odd[0] === undefined ? '' : `: ${shown(odd[0])}`}`
 }
 

@@ -16,25 +16,25 @@ import {
   shownAnomaly,
 } from '../history.ts'
 import {
-  ACKNOWLEDGED_BEFORE_OBEYED,
+  ACKNOWLEDGED_BEFORE_APPLIED,
   ENDLESS_LEASE,
   LOGIN_TOKENS,
   LOGIN_UNSETTLED,
-  NOTHING_OBEYED,
+  NOTHING_APPLIED,
   REVOKED_AGAIN,
 } from '../naive-forms.ts'
 import { withDatabase } from '../pair.ts'
 import type { Row, Trial } from '../row.ts'
 import { shown } from '../scene.ts'
 
-/** Many, since most of them wait for an acknowledgement while something is wrong. */
+/** Many, since most of them wait for an acknowledgement during a fault. */
 const CUSTOMERS = 16
-/** Operations before the first fault. */
+/** The number of operations before the first fault. */
 const CALM = 300
-/** Longer than a lease lasts, and shorter than a link may be silent. */
+/** Longer than a lease, and shorter than the silence limit of a listener connection. */
 const FROZEN_MS = 1900
 
-/** What clients saw, written down and held against a register that is written once. */
+/** Recorded histories of clients, checked against a write-once register. */
 export const historyRows: readonly Row[] = [
   {
     id: 'G12',
@@ -42,8 +42,8 @@ export const historyRows: readonly Row[] = [
       'every run logs invoke and return: to a checker each customer is a register of one login token, 0 anomalies',
     sizes: { ci: 3000, release: 200_000 },
     mutants: [
-      ACKNOWLEDGED_BEFORE_OBEYED,
-      NOTHING_OBEYED,
+      ACKNOWLEDGED_BEFORE_APPLIED,
+      NOTHING_APPLIED,
       ENDLESS_LEASE,
       {
         name: "a login revokes everybody's tokens",
@@ -79,7 +79,7 @@ async function recordHistory(trial: Trial, file: string, cluster: Cluster, link:
   const customers = cluster.emails.map((email) => toCustomer(trial, history, cluster, email))
   const live = (isOver: () => boolean) =>
     Promise.all(customers.map((customer) => liveAs(customer, cluster, link.isFrozen, isOver)))
-  // New processes are slow at first, and a fault that finds nobody at work shows nothing.
+  // New processes are slow at first, and a fault without load proves nothing.
   await live(() => history.size() >= CALM)
   const chaos = startChaos(faultsOf(cluster, link))
   try {
@@ -103,18 +103,18 @@ async function check(trial: Trial, file: string): Promise<void> {
 }
 
 interface Token {
-  /** What the history calls it, which must not hold secrets. */
+  /** Its name in the history, which must not contain secrets. */
   readonly name: string
   readonly secret: string
 }
 
-/** A customer whose every operation is recorded. */
+/** A customer whose operations are all recorded. */
 interface Customer {
-  /** Replaces the token of the login before; null where none was answered. */
+  /** Replaces the token of the login before. Returns null when no response arrived. */
   login(at: Member): Promise<Token | null>
   logout(at: Member, token: Token): Promise<OperationOutcome>
   validate(at: Member, token: Token): Promise<OperationOutcome>
-  /** As an operator would with psql. */
+  /** As an operator with psql. */
   update(token: Token): Promise<OperationOutcome>
 }
 
@@ -127,10 +127,10 @@ function toCustomer(trial: Trial, history: History, { database }: Cluster, email
       tokens += 1
       const name = `${email}/${tokens}`
       await history.record({ customer: email, token: name, does: 'login', at: at.name }, async () => {
-        const answer = await post(at, '/api/login', { body: { email, password: PASSWORD } })
-        trial.require(answer?.status !== 401, () => `a login is ${answer && shown(answer)}`)
-        secret = answer?.body?.token
-        return outcomeOf(answer)
+        const response = await post(at, '/api/login', { body: { email, password: PASSWORD } })
+        trial.require(response?.status !== 401, () => `a login is ${response && shown(response)}`)
+        secret = response?.body?.token
+        return outcomeOf(response)
       })
       return secret === undefined ? null : { name, secret }
     },
@@ -148,10 +148,13 @@ function toCustomer(trial: Trial, history: History, { database }: Cluster, email
     )
   }
 
-  function outcomeOf(answer: Called | null): OperationOutcome {
-    if (answer?.status === 200) return 'accepted'
-    if (answer?.status === 401) return 'refused'
-    trial.require(answer === null || answer.status === 503, () => `on the wire: ${answer && shown(answer)}`)
+  function outcomeOf(response: Called | null): OperationOutcome {
+    if (response?.status === 200) return 'accepted'
+    if (response?.status === 401) return 'refused'
+    trial.require(
+      response === null || response.status === 503,
+      () => `on the wire: ${response && shown(response)}`,
+    )
     return 'unknown'
   }
 }
@@ -165,14 +168,16 @@ async function revokeInside({ sql }: TestDatabase, secret: string): Promise<Oper
   return revoked.length === 1 ? 'accepted' : 'refused'
 }
 
-/** One token after another, each validated everywhere while it is revoked in one way or two, and afterwards. */
+/**
+ * Uses one token after another. Each is validated everywhere while it is revoked in one or two ways, and afterwards.
+ */
 async function liveAs(
   customer: Customer,
   { members }: Cluster,
   isFrozen: () => boolean,
   isOver: () => boolean,
 ): Promise<void> {
-  // Not waited for before the end, since a process that is paused answers late.
+  // Awaited at the end only, since a paused process responds late.
   const validations: Promise<unknown>[] = []
   let next: Token | null = null
   while (!isOver()) {
@@ -202,7 +207,7 @@ async function liveAs(
       [update, soon(login)],
       [update, logout],
     ]
-    // Beside an instance that hears nothing: the login finds the token revoked, while the logout still waits.
+    // While one instance receives nothing, the login finds the token revoked and the logout still waits.
     const beside = [() => customer.logout(anyOf(members.slice(1)), token), soon(login)]
     const way = isFrozen() ? beside : anyOf<readonly (() => Promise<unknown>)[]>(ways)
     await Promise.all(way.map((revoke) => revoke()))
@@ -211,7 +216,7 @@ async function liveAs(
   }
   await Promise.all(validations)
 
-  // A process may still be paused while it is asked.
+  // The process may still be paused during the request.
   function anyAwake(): Member {
     return anyOf(members.filter((member) => !member.isPaused()))
   }
@@ -227,7 +232,7 @@ async function liveAs(
 
 type Faults = Readonly<Record<string, () => Promise<unknown>>>
 
-/** The link that is frozen comes first, while its instance is sure to hold a lease. */
+/** The frozen listener connection comes first, while its instance certainly holds a lease. */
 function faultsOf({ database, members: [, killed, paused] }: Cluster, link: TcpProxy): Faults {
   return {
     async 'frozen link'() {
@@ -256,7 +261,7 @@ function terminateOne({ sql }: TestDatabase, name: string): Promise<unknown> {
   )
 }
 
-/** Soon all faults happen, one by one, and then each now and then, beside the others. */
+/** Injects all faults one by one early on, and then repeatedly, concurrently with the others. */
 function startChaos(faults: Faults) {
   const seen: string[] = []
   const over = new AbortController()

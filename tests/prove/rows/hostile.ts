@@ -20,7 +20,7 @@ const nulReachesDatabase: Mutant = {
   replace: 'if (false)',
 }
 
-/** Input that was made to hurt: it costs the caller an answer, and the database nothing. */
+/** Malicious input: it gets a 4xx and causes no database error. */
 export const hostileRows: readonly Row[] = [
   {
     id: 'D10',
@@ -56,7 +56,7 @@ export const hostileRows: readonly Row[] = [
   },
   {
     id: 'D12',
-    promise: 'hostile input becomes no SQL error: 0 connections dropped by the pool',
+    promise: 'hostile input causes no SQL error: the pool drops 0 connections',
     sizes: { ci: 2000, release: 10_000 },
     mutants: [nulReachesDatabase],
     run: (trial) =>
@@ -67,8 +67,8 @@ export const hostileRows: readonly Row[] = [
           app.database.sql<{ pid: number }>(
             `select pid from pg_stat_activity where datname = current_database() and application_name = 'latchkey' order by pid`,
           )
-        // The pool is full before, so that whatever is missing afterwards was dropped.
-        await inParallel(200, 20, async () => void (await loginStatus(app, 'nobody@example.com', 'x')))
+        // Fills the pool first, so that every missing connection afterwards was dropped.
+        await inParallel(200, 20, async () => void (await loginStatus(app, 'unknown@example.com', 'x')))
         const before = (await backends()).map(({ pid }) => pid)
         const random = randomFrom(trial.size)
         await inParallel(trial.size, 16, async () => {
@@ -122,21 +122,21 @@ export const hostileRows: readonly Row[] = [
       for (let i = 0; i < trial.size; i++) {
         const at = 3 + random(46)
         const other = alphabet[(alphabet.indexOf(secret[at] as string) + 1 + random(61)) % 62]
-        let answer = 'accepted'
+        let outcome = 'accepted'
         try {
           await authenticate(secret.slice(0, at) + other + secret.slice(at + 1), deadline(), aRequester())
         } catch (error) {
-          answer = (error as LatchkeyError).reason
+          outcome = (error as LatchkeyError).reason
         }
-        trial.expect(answer === 'invalid_token', () => answer)
+        trial.expect(outcome === 'invalid_token', () => outcome)
       }
       trial.expect(calls === 0, () => `${calls} calls`)
-      trial.note(`${calls} calls of the store behind the check, where the cache stands too`)
+      trial.note(`${calls} calls of the store behind the check, including the cache`)
     },
   },
 ]
 
-/** Strings that have hurt others: look-alikes, controls, surrogates, quotes, markup, paths, formats. */
+/** Strings that have broken other programs: look-alikes, controls, surrogates, quotes, markup, paths, formats. */
 function hostile(random: (below: number) => number): string {
   const parts = [
     '\u0000',

@@ -6,7 +6,7 @@ import type { RunningApp } from '../../support/running-app.ts'
 import { ENDLESS_LEASE, NO_FORGETTING, OTHERS_NOT_WAITED_FOR } from '../naive-forms.ts'
 import { withOwnServer } from '../own-server.ts'
 import {
-  kept,
+  expectCached,
   LEASE_MS,
   type Pair,
   refused,
@@ -20,13 +20,13 @@ import { kill, shown } from '../scene.ts'
 
 const INVALIDATIONS = 'src/adapters/postgres/revocation/invalidations.ts'
 
-/** How many customers log out at the same time. */
+/** The number of customers that log out at the same time. */
 const LOGOUTS = 10
 
-/** Something that goes wrong with what an instance hears, and how it is set right. */
+/** A fault in what an instance receives, and how it is ended. */
 interface Fault {
   readonly name: string
-  /** Whether the other instance can ask the database nothing meanwhile. */
+  /** Whether the other instance cannot cache anything, before and after. */
   readonly stopsQueries?: boolean
   /** Whether the other instance cannot keep anything, before and after. */
   readonly neverHeals?: boolean
@@ -35,26 +35,30 @@ interface Fault {
 }
 
 const NETWORK_FAULTS: readonly Fault[] = [
-  { name: 'the link is terminated', fail: ({ database }) => terminate(database, 'latchkey link') },
+  {
+    name: 'the listener connection is terminated',
+    fail: ({ database }) => terminate(database, 'latchkey link'),
+  },
   {
     name: 'the heartbeats are terminated',
     fail: ({ database }) => terminate(database, 'latchkey heartbeat'),
   },
-  { name: 'the link is frozen', fail: ({ link }) => link.freeze(), mend: thaw },
-  { name: 'the link is half-open', fail: ({ link }) => link.strand() },
+  { name: 'the listener connection is frozen', fail: ({ link }) => link.freeze(), mend: thaw },
+  { name: 'the listener connection is half-open', fail: ({ link }) => link.strand() },
   {
-    name: 'link and queries are frozen',
+    name: 'listener connection and queries are frozen',
     stopsQueries: true,
     fail: ({ link, queries }) => [link.freeze(), queries.freeze()],
     mend: thaw,
   },
 ]
 
-/** The link of an instance fails in each way that links fail. */
+/** The listener connection of an instance fails in each way that connections fail. */
 export const linkRows: readonly Row[] = [
   {
     id: 'G9',
-    promise: 'a link lost, frozen or half-open: exact all the same, no request fails, the cache comes back',
+    promise:
+      'a listener connection lost, frozen or half-open: revocations stay exact, no request fails, the cache recovers',
     sizes: { ci: 10, release: 100 },
     mutants: [NO_FORGETTING, ENDLESS_LEASE, OTHERS_NOT_WAITED_FOR],
     async run(trial) {
@@ -66,7 +70,7 @@ export const linkRows: readonly Row[] = [
   {
     id: 'G9b',
     promise:
-      'the backend behind a link is stopped by SIGSTOP: the same, and a logout waits for a lease at most',
+      'the backend of a listener connection is stopped by SIGSTOP: the same, and a logout waits for a lease at most',
     sizes: { ci: 10, release: 100 },
     mutants: [ENDLESS_LEASE, OTHERS_NOT_WAITED_FOR],
     run: (trial) =>
@@ -81,17 +85,18 @@ export const linkRows: readonly Row[] = [
   },
   {
     id: 'G9c',
-    promise: 'queries through PgBouncer by transaction, with a link of its own and without: the same',
+    promise:
+      'queries through PgBouncer in transaction mode, with and without a separate listener connection: the same',
     sizes: { ci: 10, release: 100 },
     mutants: [
       {
-        name: 'heartbeats take the link',
+        name: 'heartbeats use the listener connection',
         file: INVALIDATIONS,
         find: 'send: voice.say',
         replace: "send: (payload) => (payload.includes(' beat ') ? sayOnLink : voice.say)(payload)",
         and: {
           find: '    instance.linked()\n  }\n',
-          replace: `    sayOnLink = (payload) => void client.query("select pg_notify('useCases', '" + payload + "')").catch(() => {})
+          replace: `    sayOnLink = (payload) => void client.query("select pg_notify('latchkey', '" + payload + "')").catch(() => {})
     instance.linked()
   }
 
@@ -101,19 +106,20 @@ export const linkRows: readonly Row[] = [
       },
     ],
     async run(trial) {
-      if (!hasPgBouncer()) throw new Skipped('pgbouncer is not on this machine')
+      if (!hasPgBouncer()) throw new Skipped('PgBouncer is not installed')
       await withPair(
         trial,
         (pair) =>
           underFaults(trial, pair, [
             { name: 'nothing fails' },
-            { name: 'the link is frozen', fail: ({ link }) => link.freeze(), mend: thaw },
+            { name: 'the listener connection is frozen', fail: ({ link }) => link.freeze(), mend: thaw },
           ]),
         { pooled: 'queries' },
       )
       await withPair(
         trial,
-        (pair) => underFaults(trial, pair, [{ name: 'no link can be had', neverHeals: true }]),
+        (pair) =>
+          underFaults(trial, pair, [{ name: 'no listener connection is possible', neverHeals: true }]),
         {
           pooled: 'queries and link',
         },
@@ -122,12 +128,12 @@ export const linkRows: readonly Row[] = [
   },
 ]
 
-/** Of each of the two links the backend, which no longer runs: the connection stays, and nothing comes. */
+/** Stops the backend of each listener connection: the connection stays open, and nothing arrives. */
 function stoppedBackends({ sql }: TestDatabase): readonly Fault[] {
   return [0, 1].map((which) => {
     let pid = 0
     return {
-      name: 'the backend of a link is stopped',
+      name: 'the backend of a listener connection is stopped',
       async fail() {
         const links = await sql<{ pid: number }>(
           `select pid from pg_stat_activity where application_name = 'latchkey link' order by pid`,
@@ -140,7 +146,7 @@ function stoppedBackends({ sql }: TestDatabase): readonly Fault[] {
   })
 }
 
-/** Lets each of two instances revoke what both have kept, just after something went wrong, in tens. */
+/** Lets each of two instances revoke tokens that both have cached, just after a fault, in tens. */
 async function underFaults(
   trial: Trial,
   pair: Pair,
@@ -159,11 +165,11 @@ async function underFaults(
       for (const revoker of stopsQueries ? [one] : [one, other]) {
         const tokens = await Promise.all(emails.map((email) => one.login(email)))
         for (const token of tokens) {
-          await kept(trial, other, token)
-          await kept(trial, one, token)
+          await expectCached(trial, other, token)
+          await expectCached(trial, one, token)
         }
         await fail?.(pair)
-        const load = stopsQueries ? nobody : served(trial, [one, other], bystander)
+        const load = stopsQueries ? noLoad : served(trial, [one, other], bystander)
         await Promise.all(tokens.map((token) => revoked(revoker, token, name, stopsQueries)))
         await load.stop()
         await mend?.(pair)
@@ -173,7 +179,7 @@ async function underFaults(
     }
   }
   const what = faults.length > 1 ? `${faults.length} faults` : faults[0]?.name
-  trial.note(`${what}, ${revocation}: the slowest logout was answered after ${Math.round(slowestMs)} ms`)
+  trial.note(`${what}, ${revocation}: the slowest logout took ${Math.round(slowestMs)} ms`)
 
   async function revoked(revoker: RunningApp, token: string, fault: string, orUnavailable: boolean) {
     const beganMs = performance.now()
@@ -190,15 +196,15 @@ async function underFaults(
   }
 }
 
-const nobody = { stop: async () => {} }
+const noLoad = { stop: async () => {} }
 
-/** A caller of all these instances whom nothing of it concerns: each answer is 200. */
+/** Runs a client on all these instances that the revocations do not affect: each response is 200. */
 function served(trial: Trial, apps: readonly RunningApp[], token: string): { stop(): Promise<unknown> } {
   let isOver = false
   const calls = apps.map(async (app) => {
     do {
-      const answer = await app.call('/api/me', { token })
-      trial.expect(answer.status === 200, () => `a token that nobody revoked is ${shown(answer)}`)
+      const response = await app.call('/api/me', { token })
+      trial.expect(response.status === 200, () => `a token that was not revoked is ${shown(response)}`)
       await sleep(5)
     } while (!isOver)
   })

@@ -39,19 +39,19 @@ export const logRows: readonly Row[] = [
         replace: "route: request.url ?? ''",
       },
       {
-        name: 'the target stands in access lines',
+        name: 'access lines contain the target',
         file: DISPATCH,
         find: 'exchange.route = route.path',
         replace: "exchange.route = request.url ?? ''",
       },
       {
-        name: 'a failed login is told of with its e-mail',
+        name: 'a failed login is logged with its e-mail',
         file: 'src/application/use-cases/login.ts',
         find: 'customer_id: last?.customer.id ?? null',
         replace: 'customer_id: attempt.account',
       },
       {
-        name: 'a refused token is told of with its text',
+        name: 'a refused token is logged with its text',
         file: 'src/application/use-cases/authenticate.ts',
         find: '...auditIds(owned), reason }',
         replace: '...auditIds(owned), token_id: presented, reason }',
@@ -66,7 +66,7 @@ export const logRows: readonly Row[] = [
           SERVICE_TOKENS: `canary=${service}`,
           TOKEN_CACHE_TTL: '0s',
           ACCESS_LOG: 'all',
-          // The handler's error says a secret.
+          // The handler's error contains a secret.
           LOG_ERROR_MESSAGES: 'off',
           AUDIT_LOG: auditFile,
         },
@@ -141,11 +141,11 @@ export const logRows: readonly Row[] = [
   },
   {
     id: 'K3',
-    promise: 'line breaks and escapes in any field of a request: one JSON line an event',
+    promise: 'line breaks and escapes in any field of a request: one JSON line per event',
     sizes: { ci: 20, release: 500 },
     mutants: [
       {
-        name: 'any request id is taken over',
+        name: 'any request id is accepted',
         file: 'src/adapters/http/request/request-id.ts',
         find: '/^[A-Za-z0-9._-]{1,128}$/.test(presented)',
         replace: 'true',
@@ -207,7 +207,7 @@ export const logRows: readonly Row[] = [
             for (const [i, line] of lines.entries()) {
               const whole =
                 line.endsWith('\n') && line.slice(0, -1).split(/[\r\n\u2028\u2029\u0085]/).length === 1
-              // What the handler says is its own; it must not look like another line or field.
+              // The handler's message is not checked; it must not look like another line or field.
               const { message, ...fields } = JSON.parse(line)
               const clean =
                 !/[\u0000-\u001f\u007f-\u009f]/.test(line.slice(0, -1)) &&
@@ -222,7 +222,7 @@ export const logRows: readonly Row[] = [
   },
 ]
 
-/** All that commands say of a customer with a canary for a password, who is made, changed and deleted. */
+/** Returns the output of all commands that create, change and delete a customer whose password is a canary. */
 async function runCommands(trial: Trial, app: RunningApp, auditFile: string, i: number): Promise<string> {
   const email = `commands-${i}@example.com`
   const env = { DATABASE_URL: app.database.url, AUDIT_LOG: auditFile, BCRYPT_COST: '4', LOG_LEVEL: 'trace' }

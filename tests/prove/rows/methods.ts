@@ -10,23 +10,23 @@ const handle = () => ({})
 export const methodRows: readonly Row[] = [
   {
     id: 'C1',
-    promise: "every method of node's on every route and on none: 200, 405 with Allow, 404",
+    promise: 'every method of Node on every route and on none: 200, 405 with Allow, 404',
     sizes: { ci: 1, release: 10 },
     mutants: [
       {
-        name: 'Allow forgets HEAD',
+        name: 'Allow omits HEAD',
         file: 'src/adapters/http/routing/router.ts',
         find: "methods.includes('GET') ? ['HEAD'] : []",
         replace: '[]',
       },
       {
-        name: 'HEAD is not answered',
+        name: 'HEAD is not supported',
         file: 'src/adapters/http/routing/router.ts',
         find: "method === 'HEAD' ? 'GET' : method",
         replace: 'method',
       },
       {
-        name: 'a missing method is a missing path',
+        name: 'a missing method counts as a missing path',
         file: 'src/adapters/http/routing/router.ts',
         find: 'throw new MethodNotAllowed(allow)',
         replace: 'throw new NotFound()',
@@ -55,7 +55,7 @@ export const methodRows: readonly Row[] = [
           for (const [path, methods] of Object.entries(paths)) {
             const allow = [...methods, 'OPTIONS', ...(methods.includes('GET') ? ['HEAD'] : [])].sort()
             for (const method of METHODS) {
-              // Its target is of another form; the row on framing has it.
+              // The target of CONNECT has another form. The row on framing covers it.
               if (method === 'CONNECT') continue
               const token = path === '/api/status' ? SERVICE_SECRET : await app.login(email)
               const body = path === '/api/login' ? JSON.stringify({ email, password: 'correct horse 9' }) : ''

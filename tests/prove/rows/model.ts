@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { HOUSE } from '../../support/cluster-model/parts.ts'
+import { PRODUCTION_PARTS } from '../../support/cluster-model/parts.ts'
 import { clusterProperty } from '../../support/cluster-model/property.ts'
 import { newClusterTally } from '../../support/cluster-model/tally.ts'
 import { newTally, revocationProperty, type Tally } from '../../support/revocation-model.ts'
@@ -16,20 +16,20 @@ import {
   OTHERS_NOT_WAITED_FOR,
   READ_THEN_STORE,
   REFUSED_LOGOUT_UNSETTLED,
-  TRIGGERS_NOT_LOOKED_AT,
+  TRIGGERS_NOT_COMPARED,
 } from '../naive-forms.ts'
 import type { Mutant, Row, Trial } from '../row.ts'
 
 const MUTANT_RUNS = 1000
 /**
- * Mutants get the same runs each time: by chance other runs would miss the rarest of them. The real code gets new runs
+ * Mutants get the same seed each time, because random runs would miss the rarest of them. The real code gets new runs
  * each time.
  */
 const MUTANT_SEED = 7
-/** The rest are of several instances, where more can go wrong. */
+/** The remaining runs have several instances, where more can go wrong. */
 const SHARE_OF_ONE_INSTANCE = 0.2
 
-/** What breaks one cache already, with nobody to agree with. */
+/** Bugs of one cache without other instances. */
 const CACHE_MUTANTS: readonly Mutant[] = [
   READ_THEN_STORE,
   MARKED_FILL_JOINED,
@@ -48,7 +48,7 @@ const CACHE_MUTANTS: readonly Mutant[] = [
     },`,
   },
   {
-    name: 'acknowledged before others obey',
+    name: 'acknowledged before other instances apply it',
     file: ANNOUNCED,
     find: 'if (mayHaveRevoked(result)) await invalidations.publish(invalidation)',
     replace: 'if (mayHaveRevoked(result)) void invalidations.publish(invalidation)',
@@ -62,23 +62,26 @@ const CACHE_MUTANTS: readonly Mutant[] = [
   },
 ]
 
-/** What breaks the agreement: leases, links, and whom an acknowledgement waits for. */
+/**
+ * Bugs of the protocol between instances: leases, listener connections, and the instances that an acknowledgement waits
+ * for.
+ */
 const AGREEMENT_MUTANTS: readonly Mutant[] = [
   {
-    name: 'shares a look-up without a lease',
+    name: 'shares a lookup without a lease',
     file: CACHE,
     find: 'if (!invalidations.isCurrent()) return beginFill(digest, timeoutMs).reading',
     replace:
       'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, timeoutMs)).reading',
   },
   {
-    name: 'loses sight of a look-up when it begins another',
+    name: 'forgets a pending lookup when it starts another',
     file: CACHE,
     find: '    mark(digest)\n    fills.set(digest, fill)',
     replace: '    fills.set(digest, fill)',
   },
   {
-    name: 'what is kept is used without a lease',
+    name: 'the cache is used without a lease',
     file: INSTANCE,
     find: 'holdsLease: lease.holds',
     replace: 'holdsLease: () => true',
@@ -110,24 +113,24 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   }`,
   },
   {
-    name: 'the clocks are left no margin',
+    name: 'no margin for clock drift',
     file: LEASE,
     find: 'const MARGIN_MS = 50',
     replace: 'const MARGIN_MS = 0',
   },
   {
-    name: 'the sleep of a machine is not noticed',
+    name: 'the sleep of a machine is not detected',
     file: LEASE,
     find: 'return wallElapsedMs >= 0 && wallElapsedMs < LEASE_MS - MARGIN_MS',
     replace: 'return true',
   },
   NO_FORGETTING,
-  TRIGGERS_NOT_LOOKED_AT,
+  TRIGGERS_NOT_COMPARED,
   LOGIN_UNSETTLED,
   REFUSED_LOGOUT_UNSETTLED,
   heartbeatsBeforeTheLink(),
   {
-    name: 'a lost link keeps its lease and answers asks',
+    name: 'an instance holds its lease and acknowledges without its listener connection',
     file: INSTANCE,
     find: `lease.end()
       others.unlinked()
@@ -145,7 +148,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
       if (!isLinked) return`,
   },
   {
-    name: 'answers "seen" before it has obeyed',
+    name: 'acknowledges before it applies',
     file: INSTANCE,
     find: 'for (const invalidation of message.invalidations) apply(invalidation)',
     replace: `clock.after(20, () => {
@@ -154,7 +157,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   },
   CUSTOMER_AS_DIGEST,
   {
-    name: 'the list of instances is taken before the own ask came back',
+    name: 'the list of instances is taken before its ask came back',
     file: INSTANCE,
     find: "ask: (n) => send(encodeNotification({ says: 'ask', instance: name, n })),",
     replace: `ask(n) {
@@ -163,7 +166,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
     },`,
   },
   {
-    name: 'a link that is up at once asks',
+    name: 'asks as soon as its listener connection is up',
     file: ACKNOWLEDGEMENTS,
     find: 'if (nowMs - linkedMs < LEASE_MS) return',
     replace: 'if (linkedMs === Infinity) return',
@@ -177,25 +180,31 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   },
 ]
 
-/** A revocation is exact in every order of events that two models find: of one instance, and of several. */
+/** Revocations are exact in every order of events that two models explore: of one instance, and of several. */
 export const modelRows: readonly Row[] = [
   {
     id: 'G1',
     promise:
-      'exact in the models: none that begins after an acknowledgement is accepted, none refused before',
+      'exact in the models: no validation after an acknowledgement accepts the token, none before refuses it',
     sizes: { ci: 3000, release: 100_000, mutant: MUTANT_RUNS },
     mutants: [...CACHE_MUTANTS, ...AGREEMENT_MUTANTS],
     async run(trial) {
       const one = newTally()
       const several = newClusterTally()
       const runsOfOne = Math.round(trial.size * SHARE_OF_ONE_INSTANCE)
-      await play(trial, 'one instance', revocationProperty(HOUSE.cached, one), runsOfOne, one)
-      await play(trial, 'several', clusterProperty(HOUSE, several), trial.size - runsOfOne, several)
+      await play(trial, 'one instance', revocationProperty(PRODUCTION_PARTS.cached, one), runsOfOne, one)
+      await play(
+        trial,
+        'several',
+        clusterProperty(PRODUCTION_PARTS, several),
+        trial.size - runsOfOne,
+        several,
+      )
     },
   },
 ]
 
-/** Each run is a trial; the first that goes wrong is the last. */
+/** Each run is a trial. The first failure ends the model. */
 async function play<Ts>(
   trial: Trial,
   model: string,
@@ -218,9 +227,9 @@ async function play<Ts>(
   const { afterAcknowledgement, accepted, hits } = tally
   trial.note(
     `${model}: ${runs} runs, ${afterAcknowledgement} validations after an acknowledgement, 0 accepted; ` +
-      `${accepted} others accepted, ${hits} without a look-up of their own`,
+      `${accepted} others accepted, ${hits} without their own lookup`,
   )
-  // A model in which nothing happens holds for nothing.
+  // A model without such events proves nothing.
   const happened = Math.min(afterAcknowledgement, accepted, hits)
   trial.require(happened > runs, () => `${model}: too little happened: ${JSON.stringify(tally)}`)
 }
@@ -229,7 +238,7 @@ function firstLine(text: string): string {
   return text.split('\n')[0] ?? ''
 }
 
-/** Three guards at once: while one of them stands, the others are not needed. */
+/** Removes three guards at once: each of them alone suffices. */
 function heartbeatsBeforeTheLink(): Mutant {
   const heard = `
       const message = decodeNotification(payload)
@@ -258,7 +267,7 @@ function heartbeatsBeforeTheLink(): Mutant {
     beat() {
       `
   return {
-    name: 'heartbeats that were sent before the link count',
+    name: 'heartbeats from before the listener connection count',
     file: INSTANCE,
     find: `if (!isLinked) return${heard}if (!isLinked) return${published}if (isLinked) beat()`,
     replace: `if (!isLinked && !payload.startsWith('1 beat ')) return${heard}${published}beat()`,

@@ -7,7 +7,7 @@ import { isRefused, isRight, kill, REFUSED_MS, shown, timed, untilServed, withSe
 const POOL = 'src/adapters/postgres/connection/pool.ts'
 const STATES = 'src/adapters/postgres/connection/sql-state.ts'
 
-/** The server of the database dies, freezes, or ends its connections. */
+/** The database server is killed or frozen, or terminates its connections. */
 export const outageRows: readonly Row[] = [
   {
     id: 'H1',
@@ -15,13 +15,13 @@ export const outageRows: readonly Row[] = [
     sizes: { ci: 2, release: 20 },
     mutants: [
       {
-        name: 'nobody listens to a lost connection',
+        name: 'the error of a lost connection has no listener',
         file: POOL,
         find: "client.on('error', (error: Error) => onEvent({ kind: 'connection_lost', detail: error.message }))",
         replace: 'void client',
       },
       {
-        name: 'a dead database is an unknown token',
+        name: 'a database failure counts as an unknown token',
         file: 'src/application/use-cases/authenticate.ts',
         find: 'deadline.run((timeoutMs) => loginTokens.findByDigest(digest, timeoutMs))',
         replace:
@@ -51,7 +51,7 @@ export const outageRows: readonly Row[] = [
         await Promise.all(load)
         for (const secret of revoked) {
           const { status } = await app.call('/api/me', { token: secret })
-          trial.expect(status === 401, () => `a revoked token is answered ${status}`)
+          trial.expect(status === 401, () => `a revoked token gets ${status}`)
         }
         trial.note(
           `${revoked.length} acknowledged revocations, 0 lost; served again ${Math.round(Math.max(...healing))} ms after the kill at the most`,
@@ -61,28 +61,28 @@ export const outageRows: readonly Row[] = [
           while (!isOver) await step()
         }
         async function accepted(secret: string): Promise<void> {
-          const answer = await app.call('/api/me', { token: secret })
-          trial.expect(isRight(answer), () => `a good token is answered ${shown(answer)}`)
-          if (answer.status !== 200) await sleep(10)
+          const response = await app.call('/api/me', { token: secret })
+          trial.expect(isRight(response), () => `a good token gets ${shown(response)}`)
+          if (response.status !== 200) await sleep(10)
         }
         async function revocation(email: string): Promise<void> {
           const login = await app.call('/api/login', { body: { email, password: PASSWORD } })
-          trial.expect(isRight(login), () => `a right login is answered ${shown(login)}`)
+          trial.expect(isRight(login), () => `a right login gets ${shown(login)}`)
           if (login.status !== 200) return void (await sleep(10))
           const logout = await app.call('/api/logout', { token: login.body.token })
-          // An outcome that was unknown may have been a revocation.
-          trial.expect(isRight(logout), () => `a logout is answered ${shown(logout)}`)
+          // An unknown outcome may have been a revocation.
+          trial.expect(isRight(logout), () => `a logout gets ${shown(logout)}`)
           if (logout.status === 200) revoked.push(login.body.token)
         }
       }),
   },
   {
     id: 'H2',
-    promise: 'the whole server frozen: refused in time, sockets flat, healthy once it goes on',
+    promise: 'the whole server frozen: refused in time, no additional sockets, healthy once it resumes',
     sizes: { ci: 3, release: 30 },
     mutants: [
       {
-        name: 'a caller waits for as long as it takes',
+        name: 'a request waits without a limit',
         file: POOL,
         find: '      }, timeoutMs)',
         replace: '      }, timeoutMs * 4)',
@@ -98,11 +98,11 @@ export const outageRows: readonly Row[] = [
         try {
           for (const endMs = performance.now() + trial.size * 1000; performance.now() < endMs; ) {
             const calls = Array.from({ length: 20 }, () => timed(app.call('/api/me', { token })))
-            for (const [answer, ms] of await Promise.all(calls)) {
+            for (const [response, ms] of await Promise.all(calls)) {
               slowestMs = Math.max(slowestMs, ms)
               trial.expect(
-                isRefused(answer) && ms < REFUSED_MS,
-                () => `${shown(answer)} after ${Math.round(ms)} ms`,
+                isRefused(response) && ms < REFUSED_MS,
+                () => `${shown(response)} after ${Math.round(ms)} ms`,
               )
             }
             const ready = await app.call('/readyz', { method: 'GET' })
@@ -130,13 +130,13 @@ export const outageRows: readonly Row[] = [
     sizes: { ci: 5, release: 60 },
     mutants: [
       {
-        name: 'nobody listens to a lost connection',
+        name: 'the error of a lost connection has no listener',
         file: POOL,
         find: "client.on('error', (error: Error) => onEvent({ kind: 'connection_lost', detail: error.message }))",
         replace: 'void client',
       },
       {
-        name: 'a terminated backend is a bug',
+        name: 'a terminated backend counts as a bug',
         file: STATES,
         find: "const BUG_CLASSES = ['0A',",
         replace: "const BUG_CLASSES = ['57', '0A',",
@@ -150,9 +150,9 @@ export const outageRows: readonly Row[] = [
         let refused = 0
         const load = Array.from({ length: 8 }, async () => {
           while (!isOver) {
-            const answer = await app.call('/api/me', { token })
-            if (answer.status === 503) refused++
-            trial.expect(isRight(answer), () => shown(answer))
+            const response = await app.call('/api/me', { token })
+            if (response.status === 503) refused++
+            trial.expect(isRight(response), () => shown(response))
           }
         })
         let kills = 0
@@ -170,7 +170,7 @@ export const outageRows: readonly Row[] = [
         await Promise.all(load)
         await killer.end()
         await untilServed(trial, () => app.call('/api/me', { token }))
-        trial.note(`${kills} backends terminated, ${refused} answers were 503`)
+        trial.note(`${kills} backends terminated, ${refused} responses were 503`)
       }),
   },
 ]

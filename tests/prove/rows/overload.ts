@@ -7,21 +7,21 @@ import { isRefused, isRight, shown } from '../scene.ts'
 
 const COST = 10
 const CROWD = 100
-/** The last one tells what an overload costs, the others the peak that it is held against. */
+/** The last one measures the cost of an overload; the others measure the peak for comparison. */
 const FACTORS = [0.5, 1, 2, 4]
-/** Until then the queue fills; what is served later is what a long overload would see. */
+/** The time in which the queue fills, in milliseconds. Only later goodput counts, as in a long overload. */
 const SETTLED_MS = 2000
 const GOODPUT_KEPT = 0.9
 
-/** Logins offered at a multiple of what is served, whether earlier ones were answered or not. */
+/** Logins are sent at a multiple of the capacity, whether or not earlier ones got a response. */
 export const overloadRows: readonly Row[] = [
   {
     id: 'I1',
-    promise: 'offered half to four times what it can do, it refuses the excess and goes on with the rest',
+    promise: 'offered half to four times its capacity, it refuses the excess and serves the rest',
     sizes: { ci: 1, release: 10 },
     mutants: [
       {
-        name: 'the queue has no bound',
+        name: 'the queue has no limit',
         file: 'src/adapters/bcrypt/hashing-queue.ts',
         find: 'throw new Unavailable()',
         replace: '{}',
@@ -31,7 +31,7 @@ export const overloadRows: readonly Row[] = [
       withApp(trial, { env: { BCRYPT_COST: `${COST}`, ...UNLIMITED } }, async (app) => {
         const crowd = await addCrowd(app, CROWD, COST)
         const capacity = await served(app, crowd)
-        trial.note(`one after the other in four lines: ${capacity.toFixed(1)} logins a second`)
+        trial.note(`one after another on four lines: ${capacity.toFixed(1)} logins a second`)
         const goodputs: number[] = []
         for (const factor of trial.judgesTimes ? FACTORS : FACTORS.slice(-1)) {
           const { goodput, refused, offered } = await offer(trial, app, crowd, capacity * factor)
@@ -39,18 +39,17 @@ export const overloadRows: readonly Row[] = [
           trial.note(
             `${factor} times that offered: ${goodput.toFixed(1)} a second served, ${refused} of ${offered} refused`,
           )
-          if (factor === 4)
-            trial.expect(refused > 0, () => 'nobody is refused at four times of what it can do')
+          if (factor === 4) trial.expect(refused > 0, () => 'no login is refused at four times the capacity')
         }
         if (!trial.judgesTimes) return
-        const kept = (goodputs.at(-1) ?? 0) / Math.max(...goodputs)
-        trial.note(`at four times, ${kept.toFixed(2)} of the peak`)
-        trial.expect(kept >= GOODPUT_KEPT, () => `${kept.toFixed(2)} of the peak is left`)
+        const goodputShare = (goodputs.at(-1) ?? 0) / Math.max(...goodputs)
+        trial.note(`at four times, ${goodputShare.toFixed(2)} of the peak`)
+        trial.expect(goodputShare >= GOODPUT_KEPT, () => `${goodputShare.toFixed(2)} of the peak is left`)
       }),
   },
 ]
 
-/** How many logins a second are served to clients who wait for each other. */
+/** Returns the number of logins a second for four clients that send one after another. */
 async function served(app: RunningApp, crowd: readonly string[]): Promise<number> {
   const beganMs = performance.now()
   let count = 0
@@ -64,7 +63,7 @@ async function served(app: RunningApp, crowd: readonly string[]): Promise<number
   return (count / (performance.now() - beganMs)) * 1000
 }
 
-/** Offers so many logins a second for as long as the row is large, and counts what is served once the queue is full. */
+/** Sends logins at this rate for as long as the row is large, and counts the successes once the queue is full. */
 async function offer(trial: Trial, app: RunningApp, crowd: readonly string[], perSecond: number) {
   const lastsMs = SETTLED_MS + trial.size * 1000
   const asked: Promise<void>[] = []
@@ -80,9 +79,9 @@ async function offer(trial: Trial, app: RunningApp, crowd: readonly string[], pe
   return { goodput: good / trial.size, refused, offered: asked.length }
 
   async function login(n: number): Promise<void> {
-    const answer = await loginOf(app, crowd[n % crowd.length] ?? '')
-    trial.expect(isRight(answer), () => `a login: ${shown(answer)}`)
-    if (isRefused(answer)) refused++
+    const response = await loginOf(app, crowd[n % crowd.length] ?? '')
+    trial.expect(isRight(response), () => `a login: ${shown(response)}`)
+    if (isRefused(response)) refused++
     else if (elapsedMs() > SETTLED_MS && elapsedMs() < lastsMs) good++
   }
 }

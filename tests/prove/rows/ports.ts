@@ -2,22 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { withApp } from '../app.ts'
 import {
+  createFaultyPorts,
   type Fate,
   type FaultyPorts,
-  faultyPorts,
-  isSame,
+  isSameCall,
   type PortCall,
   type PortRun,
 } from '../faulty-ports.ts'
 import { ANNOUNCED, UNKNOWN_OUTCOME_IGNORED } from '../naive-forms.ts'
 import {
+  type Actor,
+  createActor,
   type Kind,
   ownRoutes,
   REQUESTS,
-  type Somebody,
   STORED,
   type Stage,
-  somebodyOn,
   stageOn,
   USE_CASES,
 } from '../request-kinds.ts'
@@ -28,14 +28,14 @@ import { inParallel } from '../wire.ts'
 const LOGIN = 'src/application/use-cases/login.ts'
 const LOGOUT = 'src/application/use-cases/logout.ts'
 const LATE_MS = 50
-/** More than a request's patience. */
+/** More than a request's deadline. */
 const TOO_LATE_MS = 1100
 const HANGS_MS = 10_000
 const PARALLEL = 24
 const TRIES = 20
 const KINDS: Readonly<Record<string, Kind>> = { ...REQUESTS, ...USE_CASES }
 
-/** What may become of a call, and the answers that are safe then, where `right` would have been the answer. */
+/** A fault of a call, and the statuses that are safe then. `right` is the status without it. */
 interface Fault {
   readonly name: string
   readonly fate: Fate
@@ -43,7 +43,7 @@ interface Fault {
   safe(right: number, call: PortCall): readonly number[]
 }
 
-/** One call that a kind of request makes. */
+/** One call of a kind of request. */
 interface Place {
   readonly name: string
   readonly kind: Kind
@@ -55,7 +55,7 @@ interface Case {
   readonly fault: Fault
 }
 
-/** What everything is tried on. */
+/** The service and ports under test. */
 interface Bench {
   readonly trial: Trial
   readonly ports: FaultyPorts
@@ -63,16 +63,16 @@ interface Bench {
 }
 
 const isAsync = (call: PortCall) => call.isAsync
-/** Whether it is given what is left of the request's patience. */
+/** Whether the call gets the rest of the request's deadline. */
 const asksStore = ({ port }: PortCall) => ['customers', 'loginTokens', STORED].includes(port)
 const afterBug = (right: number, call: PortCall) =>
-  afterwards(right, call) ?? afterKeeping(right, call) ?? [500]
+  afterwards(right, call) ?? afterCaching(right, call) ?? [500]
 const afterOutage = (right: number, call: PortCall) => afterwards(right, call) ?? [503]
-/** A login that is done stays so, whether or not its place can be given back. */
+/** A completed login stays so, whether or not its slot can be released. */
 const afterwards = (right: number, { method }: PortCall) =>
   method === 'settle' && right === 200 ? [right] : null
-/** What is kept, and for how long, need not decide the answer. */
-const afterKeeping = (right: number, { port }: PortCall) =>
+/** The cache and its expiry need not decide the response. */
+const afterCaching = (right: number, { port }: PortCall) =>
   port === 'cache' || port === 'clock' ? [right, 500] : null
 
 const FAULTS: readonly Fault[] = [
@@ -93,7 +93,7 @@ const FAULTS: readonly Fault[] = [
     safe: afterBug,
   },
   {
-    name: 'is done and rejects',
+    name: 'succeeds and rejects',
     befalls: isAsync,
     async fate(proceed) {
       await proceed()
@@ -110,7 +110,7 @@ const FAULTS: readonly Fault[] = [
     safe: afterOutage,
   },
   {
-    name: 'is done and its answer lost',
+    name: 'succeeds and its response is lost',
     befalls: isAsync,
     async fate(proceed) {
       await proceed()
@@ -127,16 +127,21 @@ const FAULTS: readonly Fault[] = [
     },
     safe: afterOutage,
   },
-  { name: 'answers late', befalls: isAsync, fate: held(LATE_MS), safe: (right) => [right] },
-  { name: 'answers too late', befalls: asksStore, fate: held(TOO_LATE_MS), safe: (right) => [right, 503] },
+  { name: 'responds late', befalls: isAsync, fate: delayed(LATE_MS), safe: (right) => [right] },
+  {
+    name: 'responds too late',
+    befalls: asksStore,
+    fate: delayed(TOO_LATE_MS),
+    safe: (right) => [right, 503],
+  },
 ]
 
-/** Whatever becomes of a call of a port. */
+/** Every fault of every port call. */
 export const portRows: readonly Row[] = [
   {
     id: 'J1',
     promise:
-      'each call of each port throws, rejects, times out, is late or lost: a safe answer, the next is right',
+      'each call of each port throws, rejects, times out, is late or lost: a safe response, and the next one is right',
     sizes: { ci: 1, release: 5 },
     mutants: [
       {
@@ -146,7 +151,7 @@ export const portRows: readonly Row[] = [
         replace: 'await hashing.verify(password, verifiedHash).catch(() => true)',
       },
       {
-        name: 'a token that may not be stored is handed out',
+        name: 'a token that may not be stored is issued',
         file: LOGIN,
         find: 'loginTokens.replace({ token, digest, verifiedHash }, timeoutMs)',
         replace: 'loginTokens.replace({ token, digest, verifiedHash }, timeoutMs).catch(() => 0)',
@@ -159,7 +164,7 @@ export const portRows: readonly Row[] = [
       },
       UNKNOWN_OUTCOME_IGNORED,
       {
-        name: 'acknowledged although nobody could be told',
+        name: 'acknowledged although the publication failed',
         file: ANNOUNCED,
         find: 'if (mayHaveRevoked(result)) await invalidations.publish(invalidation)',
         replace: 'if (mayHaveRevoked(result)) await invalidations.publish(invalidation).catch(() => {})',
@@ -171,9 +176,9 @@ export const portRows: readonly Row[] = [
   },
 ]
 
-/** Every fault at every call of every kind of request, on one service. */
+/** Injects every fault at every call of every kind of request, on one service. */
 async function everyFault(trial: Trial, isFirst: boolean): Promise<void> {
-  const ports = faultyPorts()
+  const ports = createFaultyPorts()
   let unanswered: readonly Promise<void>[] = []
   const options = { hasBugs: true, routes: ownRoutes, env: { DRAIN_DEADLINE: '1s' } }
   await withApp(trial, options, async (app) => {
@@ -190,13 +195,13 @@ async function everyFault(trial: Trial, isFirst: boolean): Promise<void> {
   ports.close()
 }
 
-/** Makes a request of each kind to see what it calls where nothing fails. */
+/** Makes a request of each kind to record its calls without faults. */
 async function placesOf({ trial, ports, stage }: Bench, isFirst: boolean): Promise<readonly Place[]> {
   const places: Place[] = []
   const counts: string[] = []
   for (const [name, kind] of Object.entries(KINDS)) {
     const calls: PortCall[] = []
-    const { ask, right = 200 } = await kind(await somebodyOn(stage))
+    const { ask, right = 200 } = await kind(await createActor(stage))
     const status = await ports.during({ calls }, ask)
     trial.expect(status === right, () => `${name}: ${status}`)
     for (const call of calls) places.push({ name, kind, call })
@@ -217,55 +222,56 @@ async function tryFault(bench: Bench, tried: Case, tries = 1): Promise<void> {
   const { place, fault } = tried
   const { call, kind } = place
   const label = `${labelOf(place)} ${fault.name}`
-  const somebody = await somebodyOn(stage)
-  const { ask, right = 200, again = right, done = async () => true } = await kind(somebody)
+  const actor = await createActor(stage)
+  const { ask, right = 200, again = right, done = async () => true } = await kind(actor)
 
   const run: PortRun = { calls: [], struck: { call, fate: fault.fate } }
-  const [status, ms] = await timed(answerOf(ports.during(run, ask)))
-  // While another's tokens are revoked nothing that is being read is kept, and some calls are not made.
-  const isReached = run.calls.some((made) => isSame(made, call))
+  const [status, ms] = await timed(waitForStatus(ports.during(run, ask)))
+  // While another customer's tokens are revoked, pending lookups are not cached and some calls are not made.
+  const isReached = run.calls.some((made) => isSameCall(made, call))
   if (!isReached && tries < TRIES) return tryFault(bench, tried, tries + 1)
   trial.require(isReached, () => `${label}: was not reached`)
-  trial.require(!trial.judgesTimes || ms < REFUSED_MS, () => `${label}: answered after ${Math.round(ms)} ms`)
-  // What is not told or not forgotten stays until the notice of the triggers, which is not here; the next finds it.
+  trial.require(!trial.judgesTimes || ms < REFUSED_MS, () => `${label}: responded after ${Math.round(ms)} ms`)
+  // Without the triggers' notification here, an unpublished change or a stale cache entry stays. The next request
+  // finds it.
   const mayStay = status !== right && (call.port === 'invalidations' || call.port === 'cache')
   const flaw =
-    flawOf(status, fault.safe(right, call), await done()) ?? (mayStay ? null : await flawOfTokens(somebody))
+    flawOf(status, fault.safe(right, call), await done()) ?? (mayStay ? null : await flawOfTokens(actor))
   trial.expect(flaw === null, () => `${label}: ${flaw}`)
 
   const nextRight = (await done()) ? again : right
-  const next = await answerOf(ask())
-  const nextFlaw = flawOf(next, [nextRight], await done()) ?? (await flawOfTokens(somebody))
+  const next = await waitForStatus(ask())
+  const nextFlaw = flawOf(next, [nextRight], await done()) ?? (await flawOfTokens(actor))
   trial.expect(nextFlaw === null, () => `after ${label}: ${nextFlaw}`)
 }
 
-/** Leaves calls unanswered for ever: others are served meanwhile, and the drain ends it where nothing did before. */
+/** Lets calls hang forever. Other requests are served meanwhile, and the drain ends them if nothing did before. */
 async function leaveUnanswered(
   { trial, ports, stage }: Bench,
   places: readonly Place[],
 ): Promise<readonly Promise<void>[]> {
-  const answers: Promise<void>[] = []
+  const responses: Promise<void>[] = []
   for (const place of places) {
     const { name, kind, call } = place
     if (!call.isAsync || !(name in REQUESTS)) continue
-    const label = `${labelOf(place)} is not answered`
-    const { ask } = await kind(await somebodyOn(stage))
+    const label = `${labelOf(place)} hangs`
+    const { ask } = await kind(await createActor(stage))
     const run: PortRun = { calls: [], struck: { call, fate: () => new Promise(() => {}) } }
-    const answer = ports.during(run, ask).catch(() => 0)
-    answers.push(answer.then((status) => trial.expect(status === 503, () => `${label}: ${status}`)))
-    const other = await kind(await somebodyOn(stage))
-    const status = await answerOf(other.ask())
+    const response = ports.during(run, ask).catch(() => 0)
+    responses.push(response.then((status) => trial.expect(status === 503, () => `${label}: ${status}`)))
+    const other = await kind(await createActor(stage))
+    const status = await waitForStatus(other.ask())
     trial.expect(status === (other.right ?? 200), () => `beside ${label}: ${status}`)
   }
-  return answers
+  return responses
 }
 
 function labelOf({ name, call }: Place): string {
   return `${name}, call ${call.n} of ${call.port} (${call.method})`
 }
 
-/** The status, or 0 where none comes. */
-async function answerOf(ask: Promise<number>): Promise<number> {
+/** Returns the status, or 0 when none comes in time. */
+async function waitForStatus(ask: Promise<number>): Promise<number> {
   const over = new AbortController()
   try {
     return await Promise.race([ask, sleep(HANGS_MS, 0, { signal: over.signal })])
@@ -281,8 +287,8 @@ function flawOf(status: number, safe: readonly number[], isDone: boolean): strin
   return status === 200 && !isDone ? 'acknowledged and not done' : null
 }
 
-/** Whether the service accepts what the database does, and no token that was replaced. */
-async function flawOfTokens({ tokens, isLive, call, liveLogins }: Somebody): Promise<string | null> {
+/** Checks that the service accepts the same tokens as the database, and no replaced one. */
+async function flawOfTokens({ tokens, isLive, call, liveLogins }: Actor): Promise<string | null> {
   for (const token of tokens) {
     const right = (await isLive(token)) ? 200 : 401
     const status = await call('/api/me', { token })()
@@ -292,11 +298,11 @@ async function flawOfTokens({ tokens, isLive, call, liveLogins }: Somebody): Pro
   return logins > 1 ? `${logins} live tokens of logins` : null
 }
 
-/** Makes the call, and holds its answer back. */
-function held(ms: number): Fate {
+/** Makes the call and delays its result. */
+function delayed(ms: number): Fate {
   return async (proceed) => {
-    const answer = await proceed()
+    const response = await proceed()
     await sleep(ms)
-    return answer
+    return response
   }
 }

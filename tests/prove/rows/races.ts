@@ -6,11 +6,12 @@ import { withApp } from '../app.ts'
 import { LOGIN_TOKENS, REVOKED_AGAIN } from '../naive-forms.ts'
 import type { Row, Trial } from '../row.ts'
 
-/** A token ends once, a customer has one login token, and time ends it too. */
+/** A token is revoked once, a customer has one login token, and tokens expire. */
 export const raceRows: readonly Row[] = [
   {
     id: 'G6',
-    promise: 'of 50 parallel logouts of one token one succeeds, the rest find it revoked, one row changes',
+    promise:
+      'of 50 parallel logouts of one token, one succeeds, the others find it revoked, and one row changes',
     sizes: { ci: 5, release: 1000, mutant: 1 },
     mutants: [REVOKED_AGAIN],
     run: (trial) =>
@@ -51,7 +52,7 @@ export const raceRows: readonly Row[] = [
   },
   {
     id: 'G7b',
-    promise: 'logins raced against a password change and a disable: no token of the old password lives on',
+    promise: 'logins raced against a password change and a disable: no token of the old password stays valid',
     sizes: { ci: 30, release: 500 },
     mutants: [
       {
@@ -75,7 +76,7 @@ export const raceRows: readonly Row[] = [
   },
   {
     id: 'F6',
-    promise: 'a token is accepted until its last millisecond and refused from then on, kept or not',
+    promise: 'a token is accepted until its last millisecond and refused afterwards, cached or not',
     sizes: { ci: 20, release: 1000 },
     mutants: [
       {
@@ -94,7 +95,7 @@ export const raceRows: readonly Row[] = [
             for (const count of await Promise.all(watches)) accepted += count
           }
         })
-        trial.require(accepted > 0, () => `no token was asked about in time, cache ${TOKEN_CACHE_TTL}`)
+        trial.require(accepted > 0, () => `no request was in time, cache ${TOKEN_CACHE_TTL}`)
       }
     },
   },
@@ -115,7 +116,7 @@ async function races(trial: Trial, race: (stores: Stores) => Promise<void>): Pro
   }
 }
 
-/** Asks again and again with a token that has 300 ms left, up to the first refusal; answers how often it was accepted. */
+/** Sends requests with a token that has 300 ms left, up to the first refusal. Returns the number of accepted ones. */
 async function watchExpiry(trial: Trial, app: RunningApp): Promise<number> {
   const { id, email } = await app.addCustomer()
   const token = await app.login(email)

@@ -7,26 +7,26 @@ import { hasNginx, openNginx } from '../../support/nginx.ts'
 import { comparable, sendRaw } from '../../support/raw-http.ts'
 import { PASSWORD } from '../../support/running-app.ts'
 import type { Ended } from '../../support/running-process.ts'
-import { type Fleet, flawOfEnd, type Instance, withFleet } from '../fleet.ts'
-import { type RespondedRequest, steadyLoad } from '../load.ts'
+import { type Fleet, findExitFlaw, type Instance, withFleet } from '../fleet.ts'
+import { type RespondedRequest, startLoad } from '../load.ts'
 import { type Mutant, type Row, Skipped, type Trial } from '../row.ts'
 import { shownTimes } from '../scene.ts'
 
 const RATE = 200
-/** At most so long takes an exit, from the signal on, whatever its clients do. */
+/** The longest exit, from the signal on, whatever the clients do, in milliseconds. */
 const EXIT_MS = 10_000
-/** More than both balancers need to take an instance back. */
+/** More than the time that both balancers need to use an instance again, in milliseconds. */
 const BACK_MS = 2500
-/** So long after its signal an instance still serves. */
+/** How long after its signal an instance still serves, in milliseconds. */
 const NOTICED_MS = 300
 const SECOND_SIGNALS = ['SIGTERM', 'SIGINT'] as const
-/** More than the time within which the first signal may repeat. */
+/** More than the time in which a repeated signal counts as the first one, in milliseconds. */
 const LATER_MS = 1500
 const AT_ONCE_MS = 1000
-/** More than a process is given to end, before it is killed. */
+/** More than the time limit of a process to exit before it is killed, in milliseconds. */
 const HANGS_MS = 12_000
 
-/** How often an instance is restarted, each of the two in turn. */
+/** The number of restarts. The two instances take turns. */
 const restartsOf = ({ size }: Trial) => (size >= 100_000 ? 20 : 1)
 
 const drainMutants: readonly Mutant[] = [
@@ -37,20 +37,20 @@ const drainMutants: readonly Mutant[] = [
     replace: '',
   },
   {
-    name: 'connections are kept while it drains',
+    name: 'connections stay open while it drains',
     file: 'src/adapters/http/server/server.ts',
     find: 'exchange.closes = draining',
     replace: 'exchange.closes = false',
   },
   {
-    name: 'requests in flight are not waited for',
+    name: 'it does not wait for requests in flight',
     file: 'src/adapters/http/server/server.ts',
     find: 'await new Promise<void>((resolve) => connections.whenIdle(resolve))',
     replace: '',
   },
 ]
 
-/** Instances that end and start under load, as a new version is rolled out. */
+/** Instances that stop and start under load, as in a rolling deployment. */
 export const restartRows: readonly Row[] = [
   {
     id: 'L1',
@@ -67,7 +67,7 @@ export const restartRows: readonly Row[] = [
       },
     ],
     async run(trial) {
-      if (!hasHaProxy()) throw new Skipped('HAProxy is not on this machine')
+      if (!hasHaProxy()) throw new Skipped('HAProxy is not installed')
       let counts: HaProxy['counts'] | undefined
       await rollBehind(
         trial,
@@ -80,7 +80,7 @@ export const restartRows: readonly Row[] = [
           const seen = (await counts?.()) ?? []
           const sum = (name: string) => seen.reduce((total, of) => total + Number(of[name]), 0)
           trial.note(
-            `HAProxy repeated ${sum('wretr')} connects, ${sum('wredis')} on the other instance; ${sum('reuse')} requests on kept connections`,
+            `HAProxy repeated ${sum('wretr')} connects, ${sum('wredis')} on the other instance; ${sum('reuse')} requests on reused connections`,
           )
         },
       )
@@ -88,12 +88,12 @@ export const restartRows: readonly Row[] = [
   },
   {
     id: 'L1b',
-    promise: 'the same behind nginx, which asks no instance whether it is ready',
+    promise: 'the same behind nginx, which does not check readiness',
     alone: true,
     sizes: { ci: 800, release: 100_000, mutant: 400 },
     mutants: drainMutants,
     async run(trial) {
-      if (!hasNginx()) throw new Skipped('nginx is not on this machine')
+      if (!hasNginx()) throw new Skipped('nginx is not installed')
       await rollBehind(trial, (ports) => openNginx(ports))
     },
   },
@@ -104,19 +104,19 @@ export const restartRows: readonly Row[] = [
     sizes: { ci: 1, release: 20 },
     mutants: [
       {
-        name: 'a second signal is not heard',
+        name: 'a second signal is ignored',
         file: 'src/program/signals.ts',
         find: '    kill()\n    process.exit(1)',
         replace: '',
       },
       {
-        name: 'a reload ends it',
+        name: 'SIGHUP stops it',
         file: 'src/program/signals.ts',
         find: 'if (isEnding) return\n',
         replace: "if (isEnding) return endAtOnce('SIGHUP')\n",
       },
       {
-        name: 'a pipe that broke ends it',
+        name: 'SIGPIPE stops it',
         file: 'src/program/signals.ts',
         find: "process.on('SIGTERM', endBy)",
         replace: "process.on('SIGPIPE', () => endBy('SIGHUP')).on('SIGTERM', endBy)",
@@ -142,7 +142,7 @@ export const restartRows: readonly Row[] = [
   },
 ]
 
-/** Answers how long the exit took, in milliseconds. */
+/** Returns the duration of the exit, in milliseconds. */
 async function signalTwice(trial: Trial, instance: Instance, second: NodeJS.Signals): Promise<number> {
   await drain(instance)
   if (second === 'SIGTERM') await sleep(LATER_MS)
@@ -156,7 +156,7 @@ async function signalTwice(trial: Trial, instance: Instance, second: NodeJS.Sign
   return tookMs
 }
 
-/** Sends a drain the signals that must not end it. */
+/** Sends the signals that must not end a drain. */
 async function disturb(trial: Trial, instance: Instance): Promise<void> {
   await instance.start()
   const { child } = instance.running()
@@ -178,7 +178,7 @@ async function drain(instance: Instance): Promise<void> {
   await instance.running().until(/"service\.stopping"/)
 }
 
-/** Restarts the instances in turn while their balancer passes on the load, and other clients do what they should not. */
+/** Restarts the instances in turn under load through their balancer, while other clients misbehave. */
 async function rollBehind(
   trial: Trial,
   open: (ports: readonly number[]) => Promise<Balancer>,
@@ -194,7 +194,7 @@ async function rollBehind(
     try {
       const [lasting = '', ...others] = fleet.emails
       const token = await logIn(balancer.url, lasting)
-      const load = steadyLoad({ url: balancer.url, rate: RATE, count: trial.size, token, emails: others })
+      const load = startLoad({ url: balancer.url, rate: RATE, count: trial.size, token, emails: others })
       for (let restart = 0; restart < restarts; restart++) {
         const instance = fleet.instances[restart % 2]
         if (restart > 0) await sleep(BACK_MS)
@@ -222,7 +222,7 @@ function shownFailure(
   return `POST ${path}: ${seen} by ${by} after ${Math.round(tookMs)} ms, sent ${Math.round(agoMs)} ms after a signal`
 }
 
-/** Answers how long the exit took, in milliseconds. */
+/** Restarts an instance under load. Returns the duration of the exit, in milliseconds. */
 async function restartUnderLoad(
   trial: Trial,
   { emails }: Fleet,
@@ -246,7 +246,7 @@ async function restartUnderLoad(
   running.child.kill('SIGTERM')
   await running.until(/"service\.stopping"/)
   const inFlight = splitLogin(port, emails.at(-1) ?? '', running.ended)
-  // A drain that did not wait would be over.
+  // A drain without a delay would have ended.
   await sleep(NOTICED_MS)
   const patient = { answers: 1, quietMs: EXIT_MS }
   const [ready, me] = await Promise.all([
@@ -255,8 +255,8 @@ async function restartUnderLoad(
       answers: 1,
     }),
   ])
-  const seen = [ready, me].map(({ answers: [answer] }) =>
-    answer === undefined ? null : [answer.status, comparable(answer).headers.Connection],
+  const seen = [ready, me].map(({ answers: [response] }) =>
+    response === undefined ? null : [response.status, comparable(response).headers.Connection],
   )
   const right = JSON.stringify([
     [503, 'close'],
@@ -267,7 +267,7 @@ async function restartUnderLoad(
     () => `readyz and me while it drains: ${JSON.stringify(seen)}`,
   )
 
-  const flaw = flawOfEnd(await endingSignal(instance))
+  const flaw = findExitFlaw(await endingSignal(instance))
   const tookMs = performance.now() - beganMs
   clearInterval(drip)
   for (const socket of [idle, dripping]) socket.destroy()
@@ -279,14 +279,17 @@ async function restartUnderLoad(
   return tookMs
 }
 
-/** A login whose last byte is sent only after nobody can connect any more; its status, or null where none came. */
+/**
+ * Sends the last byte of a login only after the port accepts no connection any more. Returns its status, or null when
+ * none came.
+ */
 async function splitLogin(port: number, email: string, ended: Promise<unknown>): Promise<number | null> {
   const body = JSON.stringify({ email, password: PASSWORD })
   const head = `POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
   const socket = connect(port, '127.0.0.1')
-  let answer = ''
+  let response = ''
   socket.setEncoding('latin1').on('data', (text) => {
-    answer += text
+    response += text
   })
   socket.on('error', () => {})
   socket.write(head + body.slice(0, -1))
@@ -298,7 +301,7 @@ async function splitLogin(port: number, email: string, ended: Promise<unknown>):
   while (!isOver && (await listensAt(port))) await sleep(50)
   socket.write(body.slice(-1))
   await closed
-  const [, status] = /^HTTP\/1\.1 (\d+)/.exec(answer) ?? []
+  const [, status] = /^HTTP\/1\.1 (\d+)/.exec(response) ?? []
   return status === undefined ? null : Number(status)
 }
 
@@ -308,7 +311,7 @@ async function logIn(url: string, email: string): Promise<string> {
   return body.token
 }
 
-/** How the process ended, by force where it does not. */
+/** Stops the process, by force if necessary. Returns how it exited. */
 async function endingSignal(instance: Instance): Promise<Ended> {
   const { child, ended } = instance.running()
   const timer = setTimeout(() => child.kill('SIGKILL'), HANGS_MS)

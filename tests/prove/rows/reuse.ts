@@ -8,43 +8,46 @@ import { withApp } from '../app.ts'
 import { type Row, Skipped, type Trial } from '../row.ts'
 
 const KEEP_ALIVE_MS = 2000
-/** Each wave finds its connections idle for so long: a little less than what ends them. */
+/** How long connections are idle before each wave: a little less than the timeout, in milliseconds. */
 const IDLE_MS = 1800
-/** The service is busy while a wave arrives, until the time of its connections is over. */
+/** How long the service is busy while a wave arrives, until its connections time out, in milliseconds. */
 const BUSY_MS = 400
-/** Node writes a request within these. */
+/** The number of ticks in which Node writes a request. */
 const TICKS = 10
-/** No more than the shipped settings of nginx keep, of each of its processes. */
+/** At most as many as each nginx process caches with the shipped settings. */
 const CLIENTS = 50
 
-/** A connection on which a balancer sends again, just when the service might give it up. */
+/** A balancer reuses a connection just when the service might close it. */
 export const reuseRows: readonly Row[] = [
   {
     id: 'M1',
     promise:
-      'nginx keeps connections a little less long than the service, or as long, and HAProxy: no reuse is lost',
+      'nginx with a slightly shorter keep-alive timeout than the service, or the same one, and HAProxy: no reused connection fails',
     sizes: { ci: 100, release: 20_000 },
     mutants: [
       {
         name: 'an idle connection ends as soon as the balancer might end it',
         file: 'src/adapters/http/server/server.ts',
-        // Node adds a second of its own, and the service is busy when the time is over.
+        // Node adds a second, and the service is busy when the timeout elapses.
         find: 'keepAliveTimeout: settings.keepAliveTimeoutMs',
         replace: 'keepAliveTimeout: settings.keepAliveTimeoutMs - 990',
       },
     ],
     async run(trial) {
-      if (!hasNginx() || !hasHaProxy()) throw new Skipped('nginx and HAProxy are not both on this machine')
+      if (!hasNginx() || !hasHaProxy()) throw new Skipped('nginx and HAProxy are not both installed')
       const env = { KEEP_ALIVE_TIMEOUT: `${KEEP_ALIVE_MS}ms` }
       await withApp(trial, {}, (patient) => withApp(trial, { env }, (app) => reuse(trial, app, patient)))
     },
   },
 ]
 
-/** HAProxy has no such time, but ends what is idle within some: it stands before the service with its default. */
+/**
+ * HAProxy has no such timeout, but closes idle connections within some time. It runs in front of the service with the
+ * default timeout.
+ */
 async function reuse(trial: Trial, app: RunningApp, patient: RunningApp): Promise<void> {
   const token = await logIn(app)
-  // None of them: while the process is busy it would be taken for one that is gone.
+  // No health checks: a busy process would count as down.
   const checks = 'no-check pool-purge-delay 2s'
   const balancers = [
     {
@@ -64,13 +67,13 @@ async function reuse(trial: Trial, app: RunningApp, patient: RunningApp): Promis
   const reuses = countReuses()
   try {
     while (reuses.count() < trial.size) {
-      // From here on timers come before what arrives meanwhile, those of connections among them.
+      // From here on timers run before incoming messages, including those of connections.
       await turn()
       const wave = agents.map(async (by) => {
         const seen = await post(`${by.url}/api/me`, by.token, by.agent)
-        trial.expect(seen === 200, () => `by way of ${by.name}: ${seen}`)
+        trial.expect(seen === 200, () => `through ${by.name}: ${seen}`)
       })
-      // Sent by now, it arrives while this process, and so the service, does something else.
+      // The request is sent now and arrives while this process, and so the service, is busy.
       for (let tick = 0; tick < TICKS; tick++) await new Promise<void>((resolve) => process.nextTick(resolve))
       for (const endMs = performance.now() + BUSY_MS; performance.now() < endMs; );
       await Promise.all(wave)
@@ -89,7 +92,7 @@ async function logIn(app: RunningApp): Promise<string> {
   return app.login(email, PASSWORD)
 }
 
-/** The status, or how the connection failed. */
+/** Returns the status, or the error code of the connection. */
 function post(url: string, token: string, agent: Agent): Promise<number | string | undefined> {
   return new Promise((resolve) => {
     request(url, { method: 'POST', agent, headers: { Authorization: `Bearer ${token}` } })

@@ -2,21 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { Called } from '../../../src/testing/call.ts'
 import type { TestDatabase } from '../../support/database.ts'
-import { quickClient } from '../../support/quick-client.ts'
+import { createQuickClient } from '../../support/quick-client.ts'
 import { PASSWORD, type RunningApp } from '../../support/running-app.ts'
 import { withApp } from '../app.ts'
 import {
-  ACKNOWLEDGED_BEFORE_OBEYED,
+  ACKNOWLEDGED_BEFORE_APPLIED,
   ANNOUNCED,
   CACHE,
   CUSTOMER_AS_DIGEST,
   MARKED_FILL_JOINED,
-  NOTHING_OBEYED,
+  NOTHING_APPLIED,
   READ_THEN_STORE,
   UNKNOWN_OUTCOME_IGNORED,
 } from '../naive-forms.ts'
 import {
-  kept,
+  expectCached,
   LEASE_MS,
   refused,
   refusedInTime,
@@ -28,21 +28,21 @@ import {
 import type { Row, Trial } from '../row.ts'
 import { isRefused, shown, shownTimes } from '../scene.ts'
 
-const LOOK_UP = 'as asked (token_hash, n)'
+const LOOKUP_QUERY = 'as asked (token_hash, n)'
 const HELD_MS = 500
-/** Where nobody listens. */
-const NOWHERE = 'postgres://nobody@127.0.0.1:1/nothing'
+/** An address without a server. */
+const NOWHERE = 'postgres://unused@127.0.0.1:1/nothing'
 
-/** A revocation is exact on every instance, whatever is slow, lost, or made by others. */
+/** Revocations are exact on every instance, despite slow or lost messages and changes by other programs. */
 export const revocationRows: readonly Row[] = [
   {
     id: 'G2',
-    promise: 'concurrent checks around each logout: none that begins after its answer is accepted',
+    promise: 'concurrent checks around each logout: none that begins after its response is accepted',
     sizes: { ci: 5000, release: 1_000_000, mutant: 200 },
     mutants: [
-      ACKNOWLEDGED_BEFORE_OBEYED,
+      ACKNOWLEDGED_BEFORE_APPLIED,
       {
-        name: 'obeyed before the commit',
+        name: 'applied before the commit',
         file: ANNOUNCED,
         find: '  const result = await change.catch(',
         replace:
@@ -51,14 +51,14 @@ export const revocationRows: readonly Row[] = [
     ],
     async run(trial) {
       await withPair(trial, async ({ database, one, other, link }) => {
-        // Announced late, so that only what the instance itself obeys can be in time.
+        // Notifications arrive late, so that only a change that the instance itself applies can be in time.
         link.holdRepliesTo('listen', HELD_MS)
         await terminate(database, 'latchkey link')
         await sleep(2 * LEASE_MS)
         const { id, email } = await one.addCustomer()
         for (let round = 0; round < 4; round++) {
           const token = await other.login(email)
-          await kept(trial, other, token)
+          await expectCached(trial, other, token)
           const logout = await (round % 2 === 0
             ? other.call('/api/logout', { token })
             : slowLogout(trial, database, other, id, token))
@@ -71,36 +71,36 @@ export const revocationRows: readonly Row[] = [
   },
   {
     id: 'G3',
-    promise: 'a look-up that was slow when the token was revoked puts nothing back',
+    promise: 'a slow lookup that read the token before its revocation does not cache it again',
     sizes: { ci: 6, release: 200 },
     mutants: [READ_THEN_STORE, MARKED_FILL_JOINED],
-    run: (trial) => slowLookUps(trial, 'linked'),
+    run: (trial) => slowLookups(trial, 'linked'),
   },
   {
     id: 'G3b',
-    promise: 'nor is it lent to a later request by an instance whose link stopped',
+    promise: 'nor does an instance without its listener connection share it with a later request',
     sizes: { ci: 3, release: 200 },
     mutants: [
       {
-        name: 'a look-up is shared without a lease',
+        name: 'a lookup is shared without a lease',
         file: CACHE,
         find: 'if (!invalidations.isCurrent()) return beginFill(digest, timeoutMs).reading',
         replace:
           'if (!invalidations.isCurrent()) return (fills.get(digest) ?? beginFill(digest, timeoutMs)).reading',
       },
     ],
-    run: (trial) => slowLookUps(trial, 'stopped'),
+    run: (trial) => slowLookups(trial, 'stopped'),
   },
   {
     id: 'G4',
     promise:
-      'the reply to a commit is lost: 503, obeyed at once where it was asked, and never two live tokens',
+      'the reply to a commit is lost: 503, applied at once on the same instance, and never two live tokens',
     sizes: { ci: 5, release: 250, mutant: 2 },
     mutants: [UNKNOWN_OUTCOME_IGNORED],
     run: (trial) =>
       withPair(trial, async ({ database, one, other, link, queries }) => {
         const { id, email } = await one.addCustomer()
-        // What the triggers announce comes late, so that only the instance itself can know.
+        // Notifications arrive late, so that only the instance itself can know.
         link.holdRepliesTo('listen', HELD_MS)
         await terminate(database, 'latchkey link')
         await sleep(2 * LEASE_MS)
@@ -110,11 +110,11 @@ export const revocationRows: readonly Row[] = [
             ['commit\u0000', '/api/login', { email, password: PASSWORD }],
           ] as const) {
             const token = await one.login(email)
-            await kept(trial, other, token)
+            await expectCached(trial, other, token)
             queries.cutAfterSending(lost)
-            const answer = await other.call(path, { token, ...(body === undefined ? {} : { body }) })
+            const response = await other.call(path, { token, ...(body === undefined ? {} : { body }) })
             queries.cutAfterSending('nothing that is ever said')
-            trial.expect(isRefused(answer), () => `${path}, its commit cut off, is ${shown(answer)}`)
+            trial.expect(isRefused(response), () => `${path}, its commit cut off, is ${shown(response)}`)
             await refused(trial, other, token)
             const live = await database.sql(
               'select from login_tokens where customer_id = $1 and revoked_at is null',
@@ -128,9 +128,9 @@ export const revocationRows: readonly Row[] = [
   {
     id: 'G10',
     promise:
-      'what others change (psql, a password, a disable, a deletion) is applied within a second of its commit',
+      'changes by other programs (psql, a password, a disable, a deletion) are applied within a second of their commit',
     sizes: { ci: 20, release: 1000, mutant: 2 },
-    mutants: [CUSTOMER_AS_DIGEST, NOTHING_OBEYED],
+    mutants: [CUSTOMER_AS_DIGEST, NOTHING_APPLIED],
     run: (trial) =>
       withPair(trial, async ({ database, one, other }) => {
         const windows: number[] = []
@@ -144,7 +144,7 @@ export const revocationRows: readonly Row[] = [
           for (const change of changes) {
             const { id, email } = await one.addCustomer()
             const token = await one.login(email)
-            for (const app of [one, other]) await kept(trial, app, token)
+            for (const app of [one, other]) await expectCached(trial, app, token)
             await database.sql(change, [id])
             const committedMs = performance.now()
             for (const app of [one, other]) {
@@ -157,7 +157,7 @@ export const revocationRows: readonly Row[] = [
   },
 ]
 
-/** Somebody holds the token's row for a moment, and meanwhile the token is read and kept again. */
+/** Holds the token's row for a moment, while the token is read and cached again. */
 async function slowLogout(
   trial: Trial,
   { url }: TestDatabase,
@@ -172,7 +172,7 @@ async function slowLogout(
     await holder.query('select from login_tokens where customer_id = $1 for update', [customerId])
     const logout = app.call('/api/logout', { token })
     await sleep(HELD_MS / 2)
-    await kept(trial, app, token)
+    await expectCached(trial, app, token)
     await holder.query('rollback')
     return await logout
   } finally {
@@ -180,9 +180,9 @@ async function slowLogout(
   }
 }
 
-/** Callers check all the time while one logs out; each check that begins after the answer counts. */
+/** Clients check continuously while one logs out. Each check that begins after the response counts. */
 async function checksAroundLogouts(trial: Trial, app: RunningApp): Promise<void> {
-  const client = quickClient()
+  const client = createQuickClient()
   let checks = 0
   await Promise.all(
     Array.from({ length: 4 }, async () => {
@@ -212,8 +212,8 @@ async function checksAroundLogouts(trial: Trial, app: RunningApp): Promise<void>
   client.close()
 }
 
-/** The token is revoked on one instance while the other waits for the answer of a look-up that has read it. */
-async function slowLookUps(trial: Trial, state: 'linked' | 'stopped'): Promise<void> {
+/** Revokes the token on one instance while the other waits for the result of a lookup that has read it. */
+async function slowLookups(trial: Trial, state: 'linked' | 'stopped'): Promise<void> {
   await withPair(trial, async ({ database, one, other, link, queries }) => {
     const { email } = await one.addCustomer()
     if (state === 'stopped') {
@@ -222,14 +222,14 @@ async function slowLookUps(trial: Trial, state: 'linked' | 'stopped'): Promise<v
       await sleep(LEASE_MS)
     }
     await sleep(LEASE_MS)
-    queries.holdRepliesTo(LOOK_UP, HELD_MS)
+    queries.holdRepliesTo(LOOKUP_QUERY, HELD_MS)
     for (let round = 0; round < trial.size; round++) {
       const token = await one.login(email)
       const slow = other.call('/api/me', { token })
       await sleep(60)
       const logout = await one.call('/api/logout', { token })
       trial.expect(logout.status === 200, () => `a logout is ${shown(logout)}`)
-      // Whoever comes before the slow one is answered must not join it, and whoever comes after must not find it kept.
+      // A request before the slow lookup returns must not share it, and a later one must not find it cached.
       if (round % 2 === 0) await Promise.all([refused(trial, other, token), refused(trial, other, token)])
       await slow
       await refused(trial, other, token)

@@ -9,17 +9,17 @@ import {
   LOGIN_UNSETTLED,
   NO_FORGETTING,
   REFUSED_LOGOUT_UNSETTLED,
-  TRIGGERS_NOT_LOOKED_AT,
+  TRIGGERS_NOT_COMPARED,
 } from '../naive-forms.ts'
 import { LEASE_MS, withDatabase } from '../pair.ts'
 import type { Row, Trial } from '../row.ts'
 import { shown } from '../scene.ts'
 
 const SERVICE_SECRET = 'k7Qw-3._~+/ZxN0pLmRtYvBsDfGhJcXa'
-/** Few revoke at once, since each polls while it waits; a restore takes many tokens with it. */
+/** Few concurrent revocations, since each polls while it waits. A restore removes many tokens. */
 const CUSTOMERS = { revoked: 10, restored: 50 }
 
-/** What a response says of a token that was revoked elsewhere, on three instances of which one hears nothing. */
+/** What responses imply for a token that was revoked elsewhere, on three instances of which one receives nothing. */
 export const settlingRows: readonly Row[] = [
   {
     id: 'G13',
@@ -34,7 +34,7 @@ export const settlingRows: readonly Row[] = [
     promise:
       'beside a frozen listener connection: tables restored from a backup are noticed within a second, and revoking by age clears every cache',
     sizes: { ci: 50, release: 1000 },
-    mutants: [TRIGGERS_NOT_LOOKED_AT, NO_FORGETTING],
+    mutants: [TRIGGERS_NOT_COMPARED, NO_FORGETTING],
     run: (trial) => withFrozenListener(trial, CUSTOMERS.restored, restoreTables),
   },
 ]
@@ -77,7 +77,7 @@ async function repeatRevocations(
           ? post(third, '/api/login', { body: { email, password: PASSWORD } })
           : post(third, '/api/logout', { token }))
         const after = await post(first, '/api/me', { token })
-        // A 503 promises nothing, and a logout that is over proves nothing about this one.
+        // A 503 promises nothing, and a completed logout proves nothing about this one.
         if (isWaiting && ending?.status === (i % 2 === 0 ? 200 : 401) && after?.status !== 503) {
           tried++
           trial.expect(after?.status === 401, () => `then the token is ${after && shown(after)}`)
@@ -90,7 +90,7 @@ async function repeatRevocations(
   }
 }
 
-/** Every instance has cached what the restored backup does not hold. */
+/** Every instance has cached tokens that the restored backup does not contain. */
 async function restoreTables(
   trial: Trial,
   { database, members, emails }: Cluster,

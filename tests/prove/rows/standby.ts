@@ -10,10 +10,10 @@ import { isRefused, isRight, type Scene, shown, untilServed, withScene } from '.
 const WRITERS = 8
 const LEAVING = 4
 const HEALED_MS = 5000
-/** Longer than two heartbeats that are not answered, of a second each. */
+/** Longer than two heartbeats without a response, of a second each. */
 const ALONE_MS = 2000
 
-/** What a revocation is worth once its primary is lost. */
+/** Whether acknowledged revocations survive the loss of the primary. */
 export const standbyRows: readonly Row[] = [
   {
     id: 'H8',
@@ -40,13 +40,13 @@ export const standbyRows: readonly Row[] = [
           'Promise.race([loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), timeoutMs).catch(() => true), new Promise((resolve) => setTimeout(resolve, 500, true))])',
       },
       {
-        name: 'a commit whose wait was cancelled is a commit',
+        name: 'a commit whose wait was cancelled counts as committed',
         file: 'src/adapters/postgres/connection/client-session.ts',
         find: 'if (isOnPrimaryOnly)',
         replace: 'if (false)',
       },
       {
-        name: 'a heartbeat waits at the server for as long as it takes',
+        name: 'a heartbeat waits at the server without a limit',
         file: 'src/adapters/postgres/revocation/publisher.ts',
         find: "set_config('lock_timeout', '800ms', true)",
         replace: "set_config('lock_timeout', '0', true)",
@@ -62,7 +62,7 @@ export const standbyRows: readonly Row[] = [
           try {
             const standby = await launch({ settings: { primary_conninfo: wire.url }, isStandby: true })
             await withScene(trial, databaseAt(proxy.url), { TOKEN_CACHE_TTL: '60s' }, async (scene) => {
-              // Every other time the standby has missed something when it takes over.
+              // Every second time the standby has missed something when it takes over.
               const cut = round % 2 === 0 ? wire : null
               const of = await failOver(trial, scene, { primary, standby, proxy, cut })
               all.acknowledged += of.acknowledged
@@ -89,13 +89,13 @@ export const standbyRows: readonly Row[] = [
 interface Servers {
   readonly primary: PlainServer
   readonly standby: PlainServer
-  /** In front of the service. */
+  /** The proxy between the service and the database. */
   readonly proxy: TcpProxy
-  /** Between the two servers, where it is to be cut before the primary is lost. */
+  /** The proxy between the two servers, to be cut before the primary is lost. */
   readonly cut: TcpProxy | null
 }
 
-/** The primary is killed among logins and logouts, and its standby takes over. */
+/** Kills the primary during logins and logouts, and promotes its standby. */
 async function failOver(
   trial: Trial,
   { app, token }: Scene,
@@ -104,7 +104,7 @@ async function failOver(
   const [first = '', last = '', ...emails] = await addCrowd(app, 2 + LEAVING + WRITERS, 4)
   const leaving = await Promise.all(emails.splice(0, LEAVING).map((email) => app.login(email)))
   const load = loadOf(trial, app, emails, token)
-  // As many as there are failovers, times ten: 200 at the size of a release.
+  // Ten for each failover: 200 at release size.
   while (load.revoked.length < 10 * trial.size) await sleep(5)
 
   if (cut !== null) {
@@ -127,15 +127,15 @@ async function failOver(
     trial.expect(status === 200 || status === 401, () => `an unknown logout, repeated, is ${status}`)
   }
   for (const secret of [...load.revoked, ...load.unknown]) {
-    const answer = await app.call('/api/me', { token: secret })
-    trial.expect(answer.status === 401, () => `lost: a token that was revoked is ${shown(answer)}`)
+    const response = await app.call('/api/me', { token: secret })
+    trial.expect(response.status === 401, () => `lost: a token that was revoked is ${shown(response)}`)
   }
-  const kept = await app.call('/api/me', { token })
-  trial.expect(kept.status === 200, () => `after it a good token is ${shown(kept)}`)
+  const cached = await app.call('/api/me', { token })
+  trial.expect(cached.status === 200, () => `after it a good token is ${shown(cached)}`)
   return { acknowledged, unknown: load.unknown.length, healedMs }
 }
 
-/** The primary cannot reach its standby while some log out: whatever is acknowledged now is lost with it. */
+/** Logs out while the primary cannot reach its standby: whatever is acknowledged now would be lost. */
 async function withoutStandby(
   trial: Trial,
   app: RunningApp,
@@ -156,7 +156,7 @@ async function withoutStandby(
   trial.expect(load.readings() > before, () => 'nothing was read meanwhile')
 }
 
-/** What an impatient operator does: the server then reports success to whoever still listens. */
+/** Cancels the waiting commits, like an impatient operator. The server then reports success to connected clients. */
 async function cancelledBeside({ database }: PlainServer, work: Promise<unknown>): Promise<void> {
   let isOver = false
   const over = work.finally(() => {
@@ -171,7 +171,7 @@ async function cancelledBeside({ database }: PlainServer, work: Promise<unknown>
 
 type Load = ReturnType<typeof loadOf>
 
-/** Customers log in and out, and somebody else asks who they are, until the end. */
+/** Customers log in and out, and another client reads, until the load stops. */
 function loadOf(trial: Trial, app: RunningApp, emails: readonly string[], token: string) {
   let isOver = false
   let readings = 0
@@ -180,9 +180,9 @@ function loadOf(trial: Trial, app: RunningApp, emails: readonly string[], token:
   const loops = [...emails.map((email) => loop(() => comeAndGo(email))), loop(() => read(token))]
 
   return {
-    /** Secrets whose logout was answered 200. */
+    /** Secrets whose logout got a 200. */
     revoked,
-    /** Secrets whose logout was answered 503. */
+    /** Secrets whose logout got a 503. */
     unknown,
     readings: () => readings,
     logout,
@@ -196,10 +196,10 @@ function loadOf(trial: Trial, app: RunningApp, emails: readonly string[], token:
     while (!isOver) if (!(await step())) await sleep(10)
   }
   async function read(secret: string): Promise<boolean> {
-    const answer = await app.call('/api/me', { token: secret })
-    trial.expect(isRight(answer), () => `a good token is ${shown(answer)}`)
-    if (answer.status === 200) readings++
-    return answer.status === 200
+    const response = await app.call('/api/me', { token: secret })
+    trial.expect(isRight(response), () => `a good token is ${shown(response)}`)
+    if (response.status === 200) readings++
+    return response.status === 200
   }
   async function comeAndGo(email: string): Promise<boolean> {
     const login = await loginOf(app, email)
@@ -209,10 +209,10 @@ function loadOf(trial: Trial, app: RunningApp, emails: readonly string[], token:
     return logout(login.body.token)
   }
   async function logout(secret: string): Promise<boolean> {
-    const answer = await app.call('/api/logout', { token: secret })
-    trial.expect(answer.status === 200 || isRefused(answer), () => `a logout is ${shown(answer)}`)
-    if (answer.status === 200) revoked.push(secret)
+    const response = await app.call('/api/logout', { token: secret })
+    trial.expect(response.status === 200 || isRefused(response), () => `a logout is ${shown(response)}`)
+    if (response.status === 200) revoked.push(secret)
     else unknown.push(secret)
-    return answer.status === 200
+    return response.status === 200
   }
 }

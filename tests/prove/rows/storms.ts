@@ -11,28 +11,28 @@ const IDLE_MS = 2000
 const MOST_IN_FLIGHT = 50
 const REFUSED_MS = 100
 const THREADS = 2
-/** What one login needs of a thread where machines are fastest, so that more are never served. */
+/** The thread time of one login on the fastest machines, in milliseconds. */
 const FASTEST_MS = 100
-/** Two seconds of work find a place at once, and as much again while the storm arrives. */
+/** At most two seconds of work have slots at once, and as much again arrives meanwhile. */
 const MOST_SERVED = (THREADS * 2 * 2000) / FASTEST_MS
 
-/** More logins than there is time for. */
+/** More logins than the service can serve. */
 export const stormRows: readonly Row[] = [
   {
     id: 'I4',
-    // Here the process that answers me also asks for it, and its times are not the service's.
+    // Client and service share this process, so that its times are not the service's.
     promise:
-      'a storm of logins: each is responded 200 or told to come again, me is served (how fast: P9 of bench/)',
+      'a storm of logins: each gets 200 or a 503 that asks to retry, me is served (how fast: P9 of bench/)',
     sizes: { ci: 500, release: 500, mutant: 100 },
     mutants: [
       {
-        name: 'nobody is refused a place',
+        name: 'no login is refused a slot',
         file: 'src/adapters/bcrypt/hashing-queue.ts',
         find: 'throw new Unavailable()',
         replace: '{}',
       },
       {
-        name: 'places are never left',
+        name: 'slots are never released',
         file: 'src/adapters/bcrypt/hashing-queue.ts',
         find: 'held--',
         replace: '',
@@ -41,31 +41,34 @@ export const stormRows: readonly Row[] = [
     async run(trial) {
       const env = { BCRYPT_COST: `${COST}`, HASHING_CONCURRENCY: `${THREADS}`, ...UNLIMITED }
       await withApp(trial, { env }, async (app) => {
-        // One more than log in: a login would end the token that is in use.
+        // One more customer than log in: a login would revoke the token in use.
         const [first = '', ...others] = await addCrowd(app, trial.size + 1, COST)
         const { body } = await loginOf(app, first)
         const idle = await asking(trial, app, body.token, sleep(IDLE_MS))
         const refusals = watchRefusals()
         const storm = Promise.all(others.map((email) => timed(loginOf(app, email))))
         const meanwhile = await asking(trial, app, body.token, storm)
-        const answers = await storm
-        const toldMs = refusals.stop()
+        const responses = await storm
+        const handledMs = refusals.stop()
 
-        for (const [answer] of answers)
-          trial.expect(answer.status === 200 || isRefused(answer), () => `a login: ${shown(answer)}`)
-        const refusedMs = answers.filter(([{ status }]) => status === 503).map(([, ms]) => ms)
-        const served = answers.length - refusedMs.length
+        for (const [response] of responses)
+          trial.expect(response.status === 200 || isRefused(response), () => `a login: ${shown(response)}`)
+        const refusedMs = responses.filter(([{ status }]) => status === 503).map(([, ms]) => ms)
+        const served = responses.length - refusedMs.length
         trial.expect(served > 0, () => 'no login succeeded')
         trial.expect(
           served <= MOST_SERVED,
-          () => `${served} of ${answers.length} were let in: more than two seconds of work`,
+          () => `${served} of ${responses.length} were admitted: more than two seconds of work`,
         )
         const after = await loginOf(app, first)
         trial.expect(after.status === 200, () => `after the storm: ${shown(after)}`)
         if (trial.judgesTimes)
-          trial.expect(quantile(toldMs, 0.99) <= REFUSED_MS, () => `refused after ${shownTimes(toldMs)}`)
-        trial.note(`${served} of ${answers.length} logins served`)
-        trial.note(`the others refused: ${shownTimes(toldMs)}, from the head of the request`)
+          trial.expect(
+            quantile(handledMs, 0.99) <= REFUSED_MS,
+            () => `refused after ${shownTimes(handledMs)}`,
+          )
+        trial.note(`${served} of ${responses.length} logins served`)
+        trial.note(`the others refused: ${shownTimes(handledMs)}, from the head of the request`)
         trial.note(`that with all of them connecting at once from the same process: ${shownTimes(refusedMs)}`)
         trial.note(`me, idle: ${shownTimes(idle)}`)
         trial.note(`me, in the storm: ${shownTimes(meanwhile)}`)
@@ -74,7 +77,7 @@ export const stormRows: readonly Row[] = [
   },
 ]
 
-/** Asks who it is 500 times a second until `during` is over; answers how long each took, in milliseconds. */
+/** Calls `me` 500 times a second until `during` settles. Returns the duration of each call, in milliseconds. */
 async function asking(
   trial: Trial,
   app: RunningApp,
@@ -90,7 +93,7 @@ async function asking(
   let inFlight = 0
   const beganMs = performance.now()
   while (!isOver) {
-    // Fewer where this process, which asks and answers, is too slow for them.
+    // Fewer when this process, which is client and service, is too slow.
     while (inFlight < MOST_IN_FLIGHT && asked.length < (performance.now() - beganMs) / 2) asked.push(me())
     await sleep(2)
   }
@@ -98,9 +101,9 @@ async function asking(
 
   async function me(): Promise<number> {
     inFlight++
-    const [answer, ms] = await timed(app.call('/api/me', { token }))
+    const [response, ms] = await timed(app.call('/api/me', { token }))
     inFlight--
-    trial.expect(answer.status === 200, () => `me: ${shown(answer)}`)
+    trial.expect(response.status === 200, () => `me: ${shown(response)}`)
     return ms
   }
 }

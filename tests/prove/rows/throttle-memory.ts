@@ -6,15 +6,15 @@ import type { Row } from '../row.ts'
 const LIMIT = 10
 const MIB = 1024 * 1024
 
-/** What the throttle of one process keeps of everybody who guesses. */
+/** The memory that one process's throttle uses for all guesses. */
 export const throttleMemoryRows: readonly Row[] = [
   {
     id: 'E6',
-    promise: 'distinct e-mails and addresses without end: the memory of the throttle is bounded',
+    promise: 'unlimited distinct e-mails and addresses: the memory of the throttle is bounded',
     sizes: { ci: 300_000, release: 1_000_000 },
     mutants: [
       {
-        name: 'nothing is ever dropped',
+        name: 'no entry is ever dropped',
         file: 'src/adapters/memory/login-attempts.ts',
         find: 'if (young.size < GENERATION_SIZE) return',
         replace: 'if (young.size > 0) return',
@@ -26,7 +26,7 @@ export const throttleMemoryRows: readonly Row[] = [
         loginLimitAddress: { failures: 100, windowMs: 900_000 },
       }
       const throttle = memoryLoginThrottle(limits, systemClock)
-      // The first ones compile what the others run.
+      // The first ones warm up the code.
       for (let i = 0; i < 1000; i++) await guess(-i)
       const before = memoryInUse()
       for (let i = 0; i < trial.size; i++) await guess(i)
@@ -35,12 +35,12 @@ export const throttleMemoryRows: readonly Row[] = [
       trial.expect(grown <= 50 * MIB, () => `+${(grown / MIB).toFixed(1)} MiB`)
       const last = { account: emailOf(trial.size - 1), address: clientAddress(trial.size - 1) }
       for (let i = 1; i < LIMIT; i++) await guess(trial.size - 1)
-      trial.expect((await throttle.take(last, 1000)).kind === 'refused', () => 'the last was forgotten')
+      trial.expect((await throttle.take(last, 1000)).kind === 'refused', () => 'the last entry was dropped')
 
       async function guess(i: number): Promise<void> {
         const admission = await throttle.take({ account: emailOf(i), address: clientAddress(i) }, 1000)
         if (admission.kind === 'taken') await throttle.settle(admission.place, 'failed', 1000)
-        else trial.require(false, () => `guess ${i} was not let through: ${admission.kind}`)
+        else trial.require(false, () => `guess ${i} was not admitted: ${admission.kind}`)
       }
     },
   },

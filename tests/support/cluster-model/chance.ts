@@ -1,16 +1,16 @@
-/** Whatever the steps of a run do not say: delays, and which calls fail. A seed repeats it. */
+/** The random part of a run: delays, and which calls fail. The same seed repeats it. */
 export interface Chance {
   /** From 0 up to 1. */
   random(): number
-  /** A delay of a message that nothing holds up, in milliseconds. */
+  /** A message delay without congestion, in milliseconds. */
   shortly(): number
-  /** A delay that is mostly short, sometimes long, now and then very long. */
+  /** A delay that is mostly short, sometimes long, rarely very long. */
   travelling(): number
-  /** No call fails or is late any more. */
+  /** Whether calls no longer fail and are no longer late. */
   isCalm: boolean
 }
 
-export function chanceOf(seed: number): Chance {
+export function createChance(seed: number): Chance {
   const random = generator(seed)
   const chance: Chance = {
     random,

@@ -6,19 +6,19 @@ import { type History, isLoginOf, type Known } from './history.ts'
 import type { Process, Processes } from './processes.ts'
 import { validate } from './promises.ts'
 import type { Run } from './run.ts'
-import { PATIENCE, REQUESTER } from './service.ts'
+import { DEADLINE, REQUESTER } from './service.ts'
 
-/** What clients do; what a process has acknowledged they try at once, and again a while later. */
+/** The actions of clients. They try an acknowledged revocation at once, and again later. */
 export interface Clients {
   validateEverywhere(tokens: readonly Known[]): void
-  /** Tries what has just ended once the promise for any change holds. */
+  /** Validates the tokens that just ended, a second later, when the promise for any change applies. */
   validateASecondLater(): void
   logOut(process: Process, token: Known): Promise<void>
   logIn(process: Process, customerId: string): Promise<void>
   disable(process: Process, customerId: string): Promise<void>
 }
 
-export function clientsOf(run: Run, history: History, database: Database, { alive }: Processes): Clients {
+export function createClients(run: Run, history: History, database: Database, { alive }: Processes): Clients {
   const { time } = run
   return { validateEverywhere, validateASecondLater, logOut, logIn, disable }
 
@@ -32,19 +32,19 @@ export function clientsOf(run: Run, history: History, database: Database, { aliv
 
   function validateASecondLater(): void {
     const ended = history.known.filter(({ endedMs }) => endedMs === time.nowMs)
-    // The newest are the ones that were in use.
+    // The newest tokens are the ones that were in use.
     time.after(LEASE_MS, () => validateEverywhere(ended.slice(-2)))
   }
 
   async function logOut({ service, machine }: Process, known: Known): Promise<void> {
     const { token, digest } = known
     try {
-      await service.authenticateForLogout(digest, PATIENCE, REQUESTER)
+      await service.authenticateForLogout(digest, DEADLINE, REQUESTER)
       await service.tokens.revoke({ id: token.id, digest }, machine.clock.nowMs(), 1000)
     } catch (error) {
       if (!(error instanceof InvalidToken)) throw error
     }
-    // A refusal acknowledges as well, also of a token that has expired.
+    // A refusal acknowledges too, also of an expired token.
     acknowledge([known])
   }
 

@@ -11,27 +11,27 @@ import type { History, Known } from './history.ts'
 import type { Network } from './network.ts'
 import { type Run, START_MS } from './run.ts'
 import type { Sleeper } from './timeline.ts'
-import { announcedBy } from './triggers.ts'
+import { payloadsForChange } from './triggers.ts'
 
 /** The database that all instances share. */
 export interface Database {
   readonly store: MemoryStore
-  /** What a call makes of the store, in one step. */
+  /** The store. Each call takes effect in one step. */
   readonly tokens: LoginTokens
   readonly customers: Customers
-  /** A call travels, takes effect in one step, and its answer travels back; some fail, some lose their answer. */
+  /** Sends a call, applies it in one step and returns its response. Some calls fail, some lose their response. */
   call<T>(caller: Sleeper, effect: () => Promise<T>): Promise<T>
-  /** Makes a change, and announces what the triggers would; they may have run on what was `seen` earlier. */
+  /** Applies a change and publishes what the triggers would. The triggers may have run on the older state `seen`. */
   change<T>(make: () => Promise<T>, seen?: MemoryStore): Promise<T>
-  /** The store as it is now. */
+  /** A copy of the current store. */
   snapshot(): MemoryStore
   addCustomer(id: string): Promise<unknown>
   addToken(customerId: string, name: string): Promise<void>
-  /** Lets a customer log in again, and leaves none of the tokens from before. */
+  /** Enables a customer and removes the customer's earlier tokens. */
   reopen(customerId: string): Promise<void>
 }
 
-export function databaseOf({ parts, time, chance }: Run, history: History, network: Network): Database {
+export function createDatabase({ parts, time, chance }: Run, history: History, network: Network): Database {
   const store = memoryStore()
   const tokens = memoryLoginTokens(store)
   const customers = memoryCustomers(store)
@@ -43,10 +43,10 @@ export function databaseOf({ parts, time, chance }: Run, history: History, netwo
       time.after(chance.travelling(), () => {
         const result = course < 0.02 ? Promise.reject(new Unavailable()) : effect()
         result.catch(() => {})
-        answer(() => (course < 0.06 ? reject(new Unavailable()) : resolve(result)))
+        respond(() => (course < 0.06 ? reject(new Unavailable()) : resolve(result)))
       })
 
-      function answer(by: () => void): void {
+      function respond(by: () => void): void {
         time.after(
           chance.travelling(),
           () => {
@@ -61,16 +61,16 @@ export function databaseOf({ parts, time, chance }: Run, history: History, netwo
 
   function change<T>(make: () => Promise<T>, seen: MemoryStore = snapshot()): Promise<T> {
     const before = snapshot()
-    // In the memory a change is made before the call returns.
-    const answer = make()
+    // In memory a change is applied before the call returns.
+    const result = make()
     if (network.triggers.isEnabled) {
-      for (const payload of announcedBy(before, store, seen, parts.customersAsDigests))
+      for (const payload of payloadsForChange(before, store, seen, parts.customersAsDigests))
         network.notify(payload)
     }
     for (const token of history.known) {
       if (!isGood(token)) token.endedMs = Math.min(token.endedMs, time.nowMs)
     }
-    return answer
+    return result
   }
 
   function snapshot(): MemoryStore {

@@ -23,14 +23,14 @@ export type Fault = (typeof FAULTS)[number]
 
 export const MOST_INSTANCES = 5
 
-/** Answers how to break something of a process, for a while where that makes sense. */
-export function faultsOf(
+/** Returns a function that injects a fault into a process, for a while where that applies. */
+export function createFaults(
   { setting, time, chance }: Run,
   network: Network,
   processes: Processes,
 ): (fault: Fault, process: Process, ms: number) => void {
   return function breakSomething(fault, process, ms) {
-    const { machine, link, createPublisher } = process
+    const { machine, link, publisher } = process
     const untilMs = time.nowMs + ms
     switch (fault) {
       case 'pause': {
@@ -56,11 +56,11 @@ export function faultsOf(
         link.isDeaf = true
         break
       case 'freeze speaker':
-        createPublisher.thawsMs = Math.max(createPublisher.thawsMs, untilMs)
+        publisher.thawsMs = Math.max(publisher.thawsMs, untilMs)
         break
       case 'lose speaker':
-        createPublisher.isOpen = false
-        time.after(ms, () => network.speakAgain(process), machine)
+        publisher.isOpen = false
+        time.after(ms, () => network.reopenPublisher(process), machine)
         break
       case 'kill':
         processes.kill(process)
@@ -78,7 +78,7 @@ export function faultsOf(
     }
   }
 
-  /** Briefly: while they are disabled no instance uses its cache, and little else can go wrong. */
+  /** Briefly, because no instance uses its cache while they are disabled, so little else can go wrong. */
   function disableTriggers(ms: number): void {
     const { triggers } = network
     if (!triggers.isEnabled) return

@@ -2,28 +2,28 @@ import type { Digest, LoginToken } from '../../../src/domain/login-token.ts'
 import { aLoginToken } from '../../../src/testing/builders.ts'
 import type { Run } from './run.ts'
 
-/** A token, with the steps and moments that matter. */
+/** A token with its relevant steps and times. */
 export interface Known {
   readonly digest: Digest
   readonly token: LoginToken
   endedMs: number
   acknowledgedAt: number
-  /** By the name of the instance. */
+  /** The time of each refusal, by the name of the instance. */
   readonly refusedAt: Map<string, number>
 }
 
-/** The tokens of a run, and what became of them. */
+/** The tokens of a run and what happened to them. */
 export interface History {
-  /** All that were stored, in this order. */
+  /** All stored tokens, in this order. */
   readonly known: readonly Known[]
   /** The number of the next step. */
   step(): number
-  /** A token that is not stored yet. */
+  /** Creates a token that is not stored yet. */
   newToken(customerId: string, name: string, createdAtMs: number): Pick<Known, 'token' | 'digest'>
   know(token: LoginToken, digest: Digest): void
 }
 
-export function historyOf({ setting, chance }: Run): History {
+export function createHistory({ setting, chance }: Run): History {
   const known: Known[] = []
   let steps = 0
   let issued = 0
@@ -33,7 +33,7 @@ export function historyOf({ setting, chance }: Run): History {
 
     newToken(customerId, name, createdAtMs) {
       issued += 1
-      // Where the wall clock is set nobody can say when a token expires.
+      // The expiry is unknown in a run that sets the wall clock.
       const lasts = !chance.isCalm && setting.clocks !== 'set' && chance.random() < 0.4
       const expiresAtMs = lasts ? createdAtMs + 200 + chance.random() * 3000 : null
       const token = aLoginToken({ id: `t${issued}`, customerId, name, createdAtMs, expiresAtMs })
@@ -46,7 +46,7 @@ export function historyOf({ setting, chance }: Run): History {
   }
 }
 
-/** Whether it is a token of the customer's logins, as a login replaces them. */
+/** Returns a predicate for login tokens of the customer, as a login replaces them. */
 export function isLoginOf(customerId: string): (token: Known) => boolean {
   return ({ token }) => token.customerId === customerId && token.name === 'login'
 }

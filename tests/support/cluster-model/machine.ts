@@ -2,21 +2,21 @@ import type { Clock } from '../../../src/lib/clock.ts'
 import { type Run, START_MS } from './run.ts'
 import type { Sleeper } from './timeline.ts'
 
-/** What a process runs on: its clocks go at a rate of their own, and its timers are late. */
+/** The machine of a process. Its clocks run at their own rate, and its timers are late. */
 export interface Machine extends Sleeper {
   readonly clock: Clock
-  /** Milliseconds of its own for each true one. */
+  /** Milliseconds of its clocks for each real millisecond. */
   readonly rate: number
-  /** How long the monotonic clock stood still, and how far the wall clock was set. */
+  /** How long the monotonic clock stopped, and by how much the wall clock was set. */
   sleptMs: number
   setMs: number
 }
 
-/** Timers are late by up to as much. */
+/** The most that a timer is late, in milliseconds. */
 export const LATE_MS = 2
 const SLOWEST = 0.99
 
-export function machineOf({ time, chance }: Run): Machine {
+export function createMachine({ time, chance }: Run): Machine {
   const rate = SLOWEST + chance.random() * (2 - 2 * SLOWEST)
   const offsetMs = chance.random() * 200 - 100
   const bornMs = time.nowMs

@@ -2,55 +2,55 @@ import type { Instance } from '../../../src/adapters/postgres/revocation/instanc
 import type { TriggerState } from '../../../src/adapters/postgres/revocation/trigger-state.ts'
 import type { Machine } from './machine.ts'
 import type { Run } from './run.ts'
-import { type Link, openLink, openSpeaker, type Publisher, transmit } from './streams.ts'
+import { type Link, openLink, openPublisher, type Publisher, transmit } from './streams.ts'
 
-/** An instance with its two connections: the link listens, the speaker says. */
+/** An instance with its two connections: the listener connection and the publisher. */
 export interface Endpoint {
   readonly machine: Machine
   readonly instance: Instance
   link: Link
   linkDelayMs: number
   heardMs: number
-  createPublisher: Publisher
-  /** Changes that wait for their acknowledgement. */
+  publisher: Publisher
+  /** The number of changes that wait for their acknowledgement. */
   announcing: number
 }
 
-/** The triggers of the database, which announce each change. */
+/** The triggers of the database, which publish each change. */
 export interface Triggers {
-  /** False while they are disabled: a change is announced by nobody. */
+  /** False while they are disabled: changes are then not published. */
   isEnabled: boolean
-  /** Changes whenever somebody disables, enables or replaces them. */
+  /** Changes when an operator disables, enables or replaces them. */
   version: number
 }
 
 /** The notifications of one database, and the connections that carry them. */
 export interface Network {
   readonly triggers: Triggers
-  /** Makes a new link. */
+  /** Opens a new listener connection. */
   connect(endpoint: Endpoint): void
-  /** The link is lost, and made again some milliseconds later. */
+  /** Loses the listener connection, and opens a new one some milliseconds later. */
   lose(endpoint: Endpoint, link: Link, ms: number): void
-  /** Nobody is at the end of the link any more. */
+  /** Closes the listener connection for good. */
   hangUp(endpoint: Endpoint): void
-  /** Commits what is said: whoever listens gets it, in this order. */
+  /** Commits a notification. Every listener receives it, in this order. */
   notify(payload: string): void
   say(endpoint: Endpoint, payload: string): void
-  /** Makes a new speaker in place of one that was lost. */
-  speakAgain(endpoint: Endpoint): void
+  /** Opens a new publisher in place of a lost one. */
+  reopenPublisher(endpoint: Endpoint): void
 }
 
-export function networkOf({ parts, time, chance }: Run): Network {
+export function createNetwork({ parts, time, chance }: Run): Network {
   const listening = new Set<{ readonly endpoint: Endpoint; readonly link: Link }>()
   const triggers: Triggers = { isEnabled: true, version: 1 }
-  return { triggers, connect, lose, hangUp, notify, say, speakAgain }
+  return { triggers, connect, lose, hangUp, notify, say, reopenPublisher }
 
   function connect(endpoint: Endpoint): void {
     const link = openLink()
     endpoint.link = link
     listening.add({ endpoint, link })
     time.after(
-      // Now and then the answer to LISTEN is late.
+      // The response to LISTEN is sometimes late.
       chance.random() < 0.3 ? chance.random() * 300 : chance.shortly(),
       () => {
         if (!link.isOpen) return
@@ -100,37 +100,37 @@ export function networkOf({ parts, time, chance }: Run): Network {
   }
 
   function say(endpoint: Endpoint, payload: string): void {
-    const { createPublisher, link } = endpoint
+    const { publisher, link } = endpoint
     if (parts.beatsByLink && payload.includes('beat')) {
       if (!link.isOpen) return
       if (link.isDeaf) deliver(endpoint, link, payload)
       time.after(chance.shortly(), () => publish(endpoint, payload))
-    } else if (createPublisher.isOpen) {
-      transmit(time, createPublisher, payload, chance.shortly(), null, (arrived) => {
-        // Of what a lost connection was sent some arrives all the same, maybe after what the next one says.
-        if (createPublisher.isOpen || chance.random() < 0.5) publish(endpoint, arrived)
+    } else if (publisher.isOpen) {
+      transmit(time, publisher, payload, chance.shortly(), null, (arrived) => {
+        // Some of what a lost connection sent arrives anyway, possibly after what the next one sends.
+        if (publisher.isOpen || chance.random() < 0.5) publish(endpoint, arrived)
       })
     }
   }
 
-  /** The statement commits, and its result goes back over the connection that it came by. */
+  /** Commits the statement and returns its result over the same connection. */
   function publish(endpoint: Endpoint, payload: string): void {
-    const { createPublisher, machine } = endpoint
+    const { publisher, machine } = endpoint
     const state: TriggerState = {
       fingerprint: `${triggers.version}`,
       problems: triggers.isEnabled ? [] : ['They are disabled.'],
     }
     notify(payload)
-    transmit(time, createPublisher.results, payload, chance.shortly(), machine, (published) => {
-      if (!createPublisher.isOpen) return
+    transmit(time, publisher.results, payload, chance.shortly(), machine, (published) => {
+      if (!publisher.isOpen) return
       if (endpoint.announcing > 0) time.wakes = true
       endpoint.instance.published(published, state)
     })
   }
 
-  function speakAgain(endpoint: Endpoint): void {
-    if (endpoint.createPublisher.isOpen) return
-    endpoint.createPublisher = openSpeaker()
+  function reopenPublisher(endpoint: Endpoint): void {
+    if (endpoint.publisher.isOpen) return
+    endpoint.publisher = openPublisher()
     endpoint.instance.beat()
   }
 }

@@ -3,19 +3,19 @@ import { cachedLoginTokens } from '../../../src/application/login-tokens/cached.
 import { createAuthenticateForLogout } from '../../../src/application/use-cases/logout.ts'
 import type { MakeCached } from '../revocation-model.ts'
 
-/** What the cluster is made of: the parts of the house, or some that a test has made wrong. */
+/** The parts of the instances: production's, or ones that a test has broken. */
 export interface Parts {
   readonly cached: MakeCached
   readonly instance: typeof protocolInstance
   readonly authenticateForLogout: typeof createAuthenticateForLogout
-  /** Heartbeats take the link, whose pooler returns them even when it loses every notification. */
+  /** Heartbeats use the listener connection, whose pooler returns them even when it loses every notification. */
   readonly beatsByLink: boolean
-  /** A changed customer is announced by the digests of the tokens that the trigger sees. */
+  /** The triggers publish a changed customer as the digests of the tokens that they see. */
   readonly customersAsDigests: boolean
 }
 
-/** The parts that the service runs on. */
-export const HOUSE: Parts = {
+/** The parts that production uses. */
+export const PRODUCTION_PARTS: Parts = {
   cached: cachedLoginTokens,
   instance: protocolInstance,
   authenticateForLogout: createAuthenticateForLogout,

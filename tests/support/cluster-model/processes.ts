@@ -4,37 +4,37 @@ import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
 import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { Database } from './database.ts'
 import type { History } from './history.ts'
-import { machineOf } from './machine.ts'
+import { createMachine } from './machine.ts'
 import type { Endpoint, Network } from './network.ts'
 import { expectInTime } from './promises.ts'
 import type { Run } from './run.ts'
-import { type Service, serviceOf } from './service.ts'
-import { openLink, openSpeaker } from './streams.ts'
+import { createService, type Service } from './service.ts'
+import { openLink, openPublisher } from './streams.ts'
 
-/** One instance's process. */
+/** The process of one instance. */
 export interface Process extends Endpoint {
   readonly name: string
   readonly service: Service
-  /** It said goodbye and gets no more requests. */
+  /** Whether it has said goodbye. It then gets no more requests. */
   hasLeft: boolean
 }
 
-/** The processes of a run; a new one has a name that no other had. */
+/** The processes of a run. Each new one has a unique name. */
 export interface Processes {
-  /** Those that get requests. */
+  /** The processes that get requests. */
   alive(): readonly Process[]
   start(): void
-  /** It says goodbye, and ends a moment later. */
+  /** Says goodbye, and stops a moment later. */
   leave(process: Process): void
   kill(process: Process): void
 }
 
-/** As in the adapter: a link that hears nothing for longer is made again. */
+/** As in the adapter, a listener connection is replaced after this time without a notification. */
 const DEAF_MS = 2 * LEASE_MS
-/** Before a link that was deaf is made again, and between a goodbye and the end. */
+/** Delay before a silent listener connection is replaced, and between a goodbye and the exit. */
 const PAUSE_MS = 50
 
-export function processesOf(run: Run, history: History, database: Database, network: Network): Processes {
+export function createProcesses(run: Run, history: History, database: Database, network: Network): Processes {
   const { parts, time, chance } = run
   const all: Process[] = []
   let started = 0
@@ -47,7 +47,7 @@ export function processesOf(run: Run, history: History, database: Database, netw
   function start(): void {
     started += 1
     const name = `i${started}`
-    const machine = machineOf(run)
+    const machine = createMachine(run)
     const subscribers: ((invalidation: Invalidation) => void)[] = []
     const instance = parts.instance({
       name,
@@ -72,11 +72,11 @@ export function processesOf(run: Run, history: History, database: Database, netw
       name,
       machine,
       instance,
-      service: serviceOf(run, history, database, machine, invalidations),
+      service: createService(run, history, database, machine, invalidations),
       link: { ...openLink(), isOpen: false },
       linkDelayMs: 0,
       heardMs: Infinity,
-      createPublisher: openSpeaker(),
+      publisher: openPublisher(),
       announcing: 0,
       hasLeft: false,
     }

@@ -5,9 +5,9 @@ import type { History, Known } from './history.ts'
 import { LATE_MS, type Machine } from './machine.ts'
 import type { Process } from './processes.ts'
 import type { Run } from './run.ts'
-import { PATIENCE, REQUESTER } from './service.ts'
+import { DEADLINE, REQUESTER } from './service.ts'
 
-/** Validates a token, and compares the answer with what was promised when it began. */
+/** Validates a token and compares the result with what was promised when the validation began. */
 export async function validate(
   { time, tally }: Run,
   history: History,
@@ -23,9 +23,9 @@ export async function validate(
   if (isAcknowledged && process.instance.holdsLease()) tally.afterAcknowledgementWithLease += 1
   if (isOld) tally.secondLater += 1
   service.hasAsked = false
-  // What it answers or throws at once is looked at below like the rest.
-  const validating = (async () => service.authenticate(known.digest, PATIENCE, REQUESTER))()
-  // A look-up is sent before anything else can run.
+  // Wrapped so that a synchronous result or error is handled below like the rest.
+  const validating = (async () => service.authenticate(known.digest, DEADLINE, REQUESTER))()
+  // A lookup is sent before anything else can run.
   const isHit = !service.hasAsked
   try {
     await validating
@@ -48,7 +48,7 @@ export async function validate(
   }
 }
 
-/** An acknowledgement took no longer than a lease, unless its process was paused meanwhile. */
+/** Asserts that an acknowledgement took at most one lease, unless its process was paused. */
 export function expectInTime({ time, tally }: Run, { wakesMs, rate }: Machine, beganMs: number): void {
   const tookMs = time.nowMs - beganMs
   tally.acknowledged += 1

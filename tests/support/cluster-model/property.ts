@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
-import { chanceOf } from './chance.ts'
-import { clientsOf } from './clients.ts'
-import { databaseOf } from './database.ts'
-import { historyOf } from './history.ts'
-import { networkOf } from './network.ts'
+import { createChance } from './chance.ts'
+import { createClients } from './clients.ts'
+import { createDatabase } from './database.ts'
+import { createHistory } from './history.ts'
+import { createNetwork } from './network.ts'
 import type { Parts } from './parts.ts'
-import { processesOf } from './processes.ts'
+import { createProcesses } from './processes.ts'
 import type { Run, Setting } from './run.ts'
-import { anyStep, LONGEST_FAULT_MS, type Step, stepsOf } from './steps.ts'
+import { anyStep, createSteps, LONGEST_FAULT_MS, type Step } from './steps.ts'
 import { type ClusterTally, newClusterTally } from './tally.ts'
 import { timeline } from './timeline.ts'
-import { writersOf } from './writers.ts'
+import { createWriters } from './writers.ts'
 
 const CUSTOMERS = ['c0', 'c1', 'c2']
 
@@ -25,11 +25,11 @@ const anySetting: fc.Arbitrary<Setting> = fc.record({
 })
 
 /**
- * Several instances over one store, in simulated time: their links freeze, lag and break, their heartbeats get lost,
- * they are paused, killed, started and stopped, and clocks run apart. A validation that begins after the
- * acknowledgement of a change that ended its token is never accepted on any instance, nor one that begins a second
- * after the change, whoever made it, nor on one instance after it refused; none is refused before its token ended.
- * Each acknowledgement takes a lease at most, and what was healed answers from its cache.
+ * The property of several instances on one store, in simulated time. Listener connections freeze, lag and break;
+ * heartbeats get lost; processes are paused, killed, started and stopped; clocks drift apart. No instance accepts a
+ * token in a validation that begins after the acknowledgement of a change that ended the token, nor in one that begins
+ * a second after any change, nor after the same instance has refused it. No instance refuses a token before it ended.
+ * An acknowledgement takes at most one lease. After the faults end, instances use their caches again.
  */
 export function clusterProperty(
   parts: Parts,
@@ -39,19 +39,19 @@ export function clusterProperty(
     anySetting,
     fc.array(anyStep, { minLength: 8, maxLength: 30, size: 'max' }),
     (setting, steps) =>
-      play({ parts, setting, time: timeline(), chance: chanceOf(setting.chance), tally }, steps),
+      play({ parts, setting, time: timeline(), chance: createChance(setting.chance), tally }, steps),
   )
 }
 
 async function play(run: Run, steps: readonly Step[]): Promise<void> {
   const { setting, time, chance, tally } = run
-  const history = historyOf(run)
-  const network = networkOf(run)
-  const database = databaseOf(run, history, network)
-  const processes = processesOf(run, history, database, network)
-  const clients = clientsOf(run, history, database, processes)
-  const writers = writersOf(run, history, database, network, clients)
-  const perform = stepsOf(run, history, network, processes, clients, writers)
+  const history = createHistory(run)
+  const network = createNetwork(run)
+  const database = createDatabase(run, history, network)
+  const processes = createProcesses(run, history, database, network)
+  const clients = createClients(run, history, database, processes)
+  const writers = createWriters(run, history, database, network, clients)
+  const perform = createSteps(run, history, network, processes, clients, writers)
 
   for (const id of CUSTOMERS) {
     await database.addCustomer(id)
@@ -65,12 +65,12 @@ async function play(run: Run, steps: readonly Step[]): Promise<void> {
     perform(step)
   }
   await time.run(LEASE_MS)
-  // Whatever was stored too late is still there.
+  // A row that was stored too late would still be cached.
   clients.validateEverywhere(history.known.slice(-8))
   await time.run(0)
   if (setting.heals) await heal()
 
-  /** All faults end; after a while each instance keeps what it reads, and acknowledgements are quick again. */
+  /** Ends all faults. After a while each instance caches again, and acknowledgements are quick again. */
   async function heal(): Promise<void> {
     chance.isCalm = true
     for (const process of processes.alive()) process.linkDelayMs = 0
@@ -84,7 +84,7 @@ async function play(run: Run, steps: readonly Step[]): Promise<void> {
       clients.validateEverywhere([token])
       await time.run(20)
     }
-    assert.equal(tally.hits - hitsBefore, processes.alive().length, 'healed, but keeps nothing')
+    assert.equal(tally.hits - hitsBefore, processes.alive().length, 'healed, but caches nothing')
     const earlyBefore = tally.acknowledgedEarly
     for (const process of processes.alive().slice(0, 1)) time.watch(clients.logOut(process, token))
     await time.run(20)

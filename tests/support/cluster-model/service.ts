@@ -17,23 +17,23 @@ import type { History } from './history.ts'
 import type { Machine } from './machine.ts'
 import type { Run } from './run.ts'
 
-/** What a process does for clients: the use cases of the house, on a cache of its own. */
+/** The operations of a process for clients: production's use cases on a separate cache. */
 export interface Service {
   readonly authenticate: Authenticate
   readonly authenticateForLogout: Authenticate
   readonly tokens: LoginTokens
   disable(customerId: string): Promise<number | null>
-  /** Set by each look-up that is sent to the database. */
+  /** Set by each lookup that is sent to the database. */
   hasAsked: boolean
 }
 
-export const PATIENCE: Deadline = { run: (call) => call(1000) }
+export const DEADLINE: Deadline = { run: (call) => call(1000) }
 
 export const REQUESTER = aRequester()
 
 const CACHE_TTL_MS = 60_000
 
-export function serviceOf(
+export function createService(
   { parts }: Run,
   history: History,
   { store, tokens, customers, call, change }: Database,
@@ -49,9 +49,9 @@ export function serviceOf(
     },
     replace: (login, timeoutMs) =>
       call(machine, () => {
-        const answer = change(() => tokens.replace(login, timeoutMs))
+        const result = change(() => tokens.replace(login, timeoutMs))
         if (store.tokens.has(login.digest)) history.know(login.token, login.digest)
-        return answer
+        return result
       }),
     revoke: (token, atMs, timeoutMs) =>
       call(machine, () => change(() => tokens.revoke(token, atMs, timeoutMs))),
@@ -80,7 +80,7 @@ export function serviceOf(
     authenticate,
     authenticateForLogout: parts.authenticateForLogout(ports, authenticate),
     tokens: loginTokens,
-    disable: (id) => createManageCustomers(ports).disable(id, PATIENCE),
+    disable: (id) => createManageCustomers(ports).disable(id, DEADLINE),
     hasAsked: false,
   }
   return service

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Clients } from './clients.ts'
-import { FAULTS, type Fault, faultsOf, MOST_INSTANCES } from './faults.ts'
+import { createFaults, FAULTS, type Fault, MOST_INSTANCES } from './faults.ts'
 import { type History, isLoginOf } from './history.ts'
 import type { Network } from './network.ts'
 import type { Processes } from './processes.ts'
@@ -19,11 +19,11 @@ const WRITER_STEPS = [
 ] as const
 export const LONGEST_FAULT_MS = 2500
 
-/** One thing that happens, `afterMs` after the one before. */
+/** One event, `afterMs` after the one before. */
 export interface Step {
   readonly afterMs: number
   readonly does: (typeof CLIENT_STEPS)[number] | (typeof WRITER_STEPS)[number] | Fault
-  /** Which instance, which token, and for how long: each step takes what it needs. */
+  /** Selects the instance, the token and the duration. Each step uses what it needs. */
   readonly on: number
   readonly pick: number
   readonly ms: number
@@ -41,8 +41,8 @@ export const anyStep: fc.Arbitrary<Step> = fc.record({
   ms: fc.constantFrom(5, 50, 200, 500, 900, 1050, 1300, LONGEST_FAULT_MS),
 })
 
-/** Answers how to take a step. */
-export function stepsOf(
+/** Returns a function that performs a step. */
+export function createSteps(
   run: Run,
   { known }: History,
   network: Network,
@@ -51,12 +51,12 @@ export function stepsOf(
   writers: Writers,
 ): (step: Step) => void {
   const { time } = run
-  const breakSomething = faultsOf(run, network, processes)
+  const breakSomething = createFaults(run, network, processes)
 
   return function perform({ does, on, pick, ms }) {
     const alive = processes.alive()
     const process = alive[on % alive.length]
-    // Mostly one of the newest, which are the ones that may still be good.
+    // Mostly one of the newest tokens, which may still be valid.
     const token = known[pick % 3 === 0 ? pick % known.length : known.length - 1 - (pick % 4)]
     if (process === undefined || token === undefined) return
     const { customerId } = token.token
@@ -78,7 +78,7 @@ export function stepsOf(
         break
       case 'disable triggers':
         breakSomething(does, process, ms)
-        // What is revoked before a heartbeat has found them disabled is announced by nobody.
+        // No trigger publishes a revocation between the disabling and the next heartbeat.
         clients.validateEverywhere([token])
         time.watch(clients.logOut(process, token))
         break

@@ -1,22 +1,22 @@
 import type { Sleeper, Timeline } from './timeline.ts'
 
-/** What one connection carries in one direction. */
+/** One direction of a connection. */
 export interface Stream {
   isOpen: boolean
   thawsMs: number
-  /** When the last that is under way arrives. */
+  /** When the last message on the way arrives. */
   lastMs: number
   readonly waiting: string[]
 }
 
-/** What a connection hears that listens. */
+/** The incoming direction of a listener connection. */
 export interface Link extends Stream {
-  /** Lost, but what it had received is still handed on. */
+  /** The connection is lost, but messages that it had received are still delivered. */
   lingers: boolean
   isDeaf: boolean
 }
 
-/** What a connection carries that publishes, and the results that come back. */
+/** The outgoing direction of a publisher, with the results that come back. */
 export interface Publisher extends Stream {
   readonly results: Stream
 }
@@ -29,11 +29,11 @@ export function openLink(): Link {
   return { ...openStream(), lingers: false, isDeaf: false }
 }
 
-export function openSpeaker(): Publisher {
+export function openPublisher(): Publisher {
   return { ...openStream(), results: openStream() }
 }
 
-/** What one connection is given arrives in this order, however often it freezes. */
+/** Delivers messages of one connection in order, even when it freezes. */
 export function transmit(
   time: Timeline,
   stream: Stream,

@@ -1,18 +1,18 @@
-/** What happened in all the runs so far: a property that never saw anything happen says nothing. */
+/** Counts over all runs so far. A property proves nothing if the events never happened. */
 export interface ClusterTally {
   accepted: number
   refused: number
   unavailable: number
-  /** Validations that asked no store: answered by the cache, or by a look-up that was under way. */
+  /** Validations without their own query: served from the cache or by a pending lookup. */
   hits: number
   /** Validations that began after their token's end was acknowledged. */
   afterAcknowledgement: number
-  /** Of these the ones that an instance answered which held a lease, or had kept the token. */
+  /** Of these, the ones on an instance that held a lease or had cached the token. */
   afterAcknowledgementWithLease: number
   /** Validations that began a second or more after their token's end. */
   secondLater: number
   acknowledged: number
-  /** Acknowledgements that did not have to wait for a lease to end. */
+  /** Acknowledgements that did not have to wait for a lease to expire. */
   acknowledgedEarly: number
   healed: number
 }

@@ -1,24 +1,24 @@
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { turn } from '../fakes.ts'
 
-/** Whom something happens to: only while it is alive, and not before it wakes. */
+/** A target of events. Events reach it only while it is alive, and after it wakes. */
 export interface Sleeper {
   isAlive: boolean
   wakesMs: number
-  /** When it wakes it meets its timers first, or what came in for it meanwhile. */
+  /** On waking, whether its timers run before its incoming messages. */
   timersFirst: boolean
 }
 
-/** Simulated time: events happen in the order of their moments, each when all that the one before began has settled. */
+/** Simulated time. Events run in the order of their times; each starts when the work of the one before has settled. */
 export interface Timeline {
   readonly nowMs: number
-  /** Set by an event that may let somebody go on who waits for a promise. */
+  /** Set by an event that may resolve a promise. */
   wakes: boolean
   at(atMs: number, act: () => void, sleeper?: Sleeper | null, isTimer?: boolean): void
   after(ms: number, act: () => void, sleeper?: Sleeper | null, isTimer?: boolean): void
-  /** Goes on beside what happens; its failure ends the run, unless it is that the store could not be reached. */
+  /** Watches a task. Its failure ends the run, except for an unreachable store. */
   watch(doing: Promise<unknown>): void
-  /** Lets time pass; rejects with the first failure of what is watched. */
+  /** Advances time. Rejects with the first failure of a watched task. */
   run(forMs: number): Promise<void>
 }
 
@@ -31,7 +31,7 @@ interface Event {
 }
 
 export function timeline(): Timeline {
-  /** The next one last. */
+  /** Sorted: the next event is last. */
   const events: Event[] = []
   let orders = 0
   let failure: unknown = null
@@ -65,7 +65,7 @@ export function timeline(): Timeline {
         if (sleeper !== null && time.nowMs < sleeper.wakesMs) insert(afterWaking(event, sleeper))
         else if (sleeper === null || sleeper.isAlive) {
           event.act()
-          // Most events wake nobody who waits.
+          // Most events resolve no promise.
           if (time.wakes) await settle()
         }
       }

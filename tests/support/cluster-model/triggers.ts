@@ -1,10 +1,10 @@
 import type { MemoryStore } from '../../../src/adapters/memory/store.ts'
 
-/** Fewer than the triggers name, so that small changes reach it. */
+/** Lower than the limit of the triggers, so that small changes reach it. */
 const MOST_NAMED = 3
 
-/** The payloads that the triggers would announce of a change; one of them saw the tokens at an earlier moment. */
-export function announcedBy(
+/** Returns the payloads that the triggers would publish for a change. One trigger saw the tokens at an earlier time. */
+export function payloadsForChange(
   was: MemoryStore,
   became: MemoryStore,
   seen: MemoryStore,

@@ -5,19 +5,22 @@ import type { History, Known } from './history.ts'
 import type { Network } from './network.ts'
 import { type Run, START_MS } from './run.ts'
 
-/** Other programs that change the database: nobody but its triggers tells of it. */
+/** Other programs that change the database. Only the triggers publish their changes. */
 export interface Writers {
   revoke(tokens: readonly Known[]): void
   disable(customerId: string): void
-  /** In a transaction whose trigger has run before somebody adds a token to the customer, and that commits after it. */
+  /**
+   * Disables a customer in a transaction whose trigger runs before another client adds a token to the customer, and
+   * that commits after it.
+   */
   disableSlowly(customerId: string): void
   delete(customerId: string): void
-  /** Replaces the tables in one transaction by a backup from before the tokens; no trigger fires. */
+  /** Restores the tables from an older backup in one transaction. No trigger fires. */
   restore(tokens: readonly Known[]): void
   rename(customerId: string): void
 }
 
-export function writersOf(
+export function createWriters(
   { time, chance }: Run,
   { known }: History,
   { store, customers, change, snapshot, addToken }: Database,
