@@ -15,7 +15,9 @@ const core = files.filter((file) => /^(lib|domain|application)\//.test(file)).ma
 
 describe('The architecture', () => {
   test('allows every import in src', () => {
-    const found = files.flatMap((file) => forbiddenImports(file, readFileSync(join(src, file), 'utf8'), installed))
+    const found = files.flatMap((file) =>
+      forbiddenImports(file, readFileSync(join(src, file), 'utf8'), installed),
+    )
     assert.deepEqual(found, [])
   })
 

@@ -129,7 +129,10 @@ describe('doctor', { skip: postgresAlone }, () => {
     assert.match(stdout, /^SETTING +VALUE +FROM\nHOST +127\.0\.0\.1 +default\n/)
     assert.match(stdout, /^SERVICE_TOKENS +monitor=\*\*\* +environment$/m)
     assert.match(stdout, /^warning {2}settings: BCRYPT_COST is below 10.*\n {9}\S/m)
-    assert.match(stdout, /^ok {7}database\.link: A notification is received on the listener connection after \d+ ms\.$/m)
+    assert.match(
+      stdout,
+      /^ok {7}database\.link: A notification is received on the listener connection after \d+ ms\.$/m,
+    )
     assert.doesNotMatch(stdout, /canary/)
   })
 

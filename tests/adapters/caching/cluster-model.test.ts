@@ -42,11 +42,14 @@ describe('row G1: a revocation is exact across several instances and all faults'
 
   for (const [mistake, parts] of Object.entries(CLUSTER_MUTANTS)) {
     it(`fails within ${MUTANT_RUNS} runs when one ${mistake}`, async (t) => {
-      const { failed, numRuns, errorInstance } = await fc.check(clusterProperty({ ...PRODUCTION_PARTS, ...parts }), {
-        numRuns: MUTANT_RUNS,
-        endOnFailure: true,
-        ...MUTANT_SEED,
-      })
+      const { failed, numRuns, errorInstance } = await fc.check(
+        clusterProperty({ ...PRODUCTION_PARTS, ...parts }),
+        {
+          numRuns: MUTANT_RUNS,
+          endOnFailure: true,
+          ...MUTANT_SEED,
+        },
+      )
       assert.ok(failed, 'survived')
       assert.ok(errorInstance instanceof Error)
       assert.match(errorInstance.message, /^(accepted after|accepted a second|healed, but) /)
@@ -56,7 +59,10 @@ describe('row G1: a revocation is exact across several instances and all faults'
 
   for (const [rule, parts] of Object.entries(SPARE_MUTANTS)) {
     it(`holds when one ${rule}, because another rule compensates`, async () => {
-      await fc.assert(clusterProperty({ ...PRODUCTION_PARTS, ...parts }), { numRuns: MUTANT_RUNS, ...MUTANT_SEED })
+      await fc.assert(clusterProperty({ ...PRODUCTION_PARTS, ...parts }), {
+        numRuns: MUTANT_RUNS,
+        ...MUTANT_SEED,
+      })
     })
   }
 })

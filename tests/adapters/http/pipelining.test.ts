@@ -102,7 +102,11 @@ class Client {
       })
     socket.on('data', (text) => {
       this.#text += text
-      for (let taken = takeResponse(this.#text, false); taken !== null; taken = takeResponse(this.#text, false)) {
+      for (
+        let taken = takeResponse(this.#text, false);
+        taken !== null;
+        taken = takeResponse(this.#text, false)
+      ) {
         this.responses.push(taken.response)
         this.#text = taken.rest
       }

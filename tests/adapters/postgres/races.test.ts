@@ -76,7 +76,7 @@ describe('on PostgreSQL', () => {
   })
 
   // Public case 037
-  it('a last use waits for no locked row, is told of it and is written next time', async () => {
+  it('a last use does not wait for a locked row, reports it and is written next time', async () => {
     const customer = await storedCustomer(stores)
     const [held, free] = [await namedToken(stores, customer), await namedToken(stores, customer)]
     const uses = [held, free].map(({ token }) => ({ id: token.id, atMs: 1_700_000_000_000 }))
