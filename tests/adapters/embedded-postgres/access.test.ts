@@ -101,7 +101,10 @@ test('a missing or wrong password file is refused in one line and leaves no serv
   const cluster = join(home, 'data', 'postgres')
   const file = join(home, 'data', 'password')
   writeFileSync(file, 'another\n')
-  assert.match(await openHere(t, { home, role: 'service' }).refusal(), /^The password in .* is not the password of/)
+  assert.match(
+    await openHere(t, { home, role: 'service' }).refusal(),
+    /^The password in .* is not the password of/,
+  )
   assert.deepEqual(postmastersOf(cluster), [])
   rmSync(file)
   assert.match(await openHere(t, { home, role: 'service' }).refusal(), /^The password file .* is missing/)
