@@ -251,7 +251,7 @@ describe('several workers on a custom database', () => {
     assert.throws(
       () => workerEnvironment(open, createConfiguration({ WORKERS: '2', TOKEN_CACHE_TTL: '0s' })),
       {
-        name: 'BackendRefused',
+        name: 'DatabaseUnusable',
         message: 'WORKERS=2: only one process can serve from this database.',
       },
     )

@@ -137,7 +137,7 @@ describe('doctor', { skip: postgresAlone }, () => {
   })
 
   test('prints, like the other commands, no part of a password that is not percent-encoded', async () => {
-    for (const part of ['2024#canary', '12/34canary', '99?canary'])
+    for (const part of ['77281#canary', '77282/77283canary', '77284?canary'])
       for (const command of [
         ['doctor'],
         ['doctor', '--json'],
@@ -149,7 +149,7 @@ describe('doctor', { skip: postgresAlone }, () => {
         const { code, stdout, stderr } = await runLatchkey(command, { cwd: folder.path, env })
         assert.equal(code, 1)
         assert.match(stdout + stderr, /DATABASE_URL.*percent-encoded/s)
-        assert.doesNotMatch(stdout + stderr, /canary|2024|34|app:|99/)
+        assert.doesNotMatch(stdout + stderr, /canary|7728\d|app:/)
       }
   })
 

@@ -11,7 +11,7 @@ const KNOWN = readdirSync(FOLDER)
   .map((file) => file.slice(0, -'.sql'.length))
   .sort()
 
-/** The names of the migrations that the file lacks, in order; throws `BackendRefused` where the code is older than it. */
+/** The names of the migrations that the file lacks, in order; throws `DatabaseUnusable` where the code is older than it. */
 export async function pendingMigrations(database: SqliteDatabase): Promise<readonly string[]> {
   const applied = await database.read(TURN_MS, ({ rows }) => {
     const [table] = rows("select 1 from sqlite_schema where name = 'migrations'")

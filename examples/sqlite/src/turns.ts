@@ -11,7 +11,7 @@ export interface Turn {
 
 /**
  * Lets either one service that keeps validations have the file, or any number that keep none: nobody tells one that keeps
- * them of what another revokes. Throws `BackendRefused` where it is not the turn of this one.
+ * them of what another revokes. Throws `DatabaseUnusable` where it is not the turn of this one.
  */
 export function takeTurn(file: string, { keeps }: { readonly keeps: boolean }): Turn {
   const database = new Database(`${file}-services`)

@@ -24,15 +24,15 @@ export type CollectMetrics = () => Promise<readonly MetricFamily[]>
 export async function exposition(
   families: readonly MetricFamily[],
 ): Promise<{ readonly text: string; readonly contentType: string }> {
-  const registry = new Registry()
+  const metrics = new Registry()
   for (const family of families) {
     // The library itself registers aggregated metrics in this way.
-    registry.registerMetric({ ...family, get: () => family } as unknown as Metric)
+    metrics.registerMetric({ ...family, get: () => family } as unknown as Metric)
   }
-  return { text: await registry.metrics(), contentType: registry.contentType }
+  return { text: await metrics.metrics(), contentType: metrics.contentType }
 }
 
-/** Returns the current values of a registry. */
-export async function metricFamilies(registry: Registry): Promise<readonly MetricFamily[]> {
-  return (await registry.getMetricsAsJSON()) as unknown as readonly MetricFamily[]
+/** Returns the current values of a metrics. */
+export async function metricFamilies(metrics: Registry): Promise<readonly MetricFamily[]> {
+  return (await metrics.getMetricsAsJSON()) as unknown as readonly MetricFamily[]
 }

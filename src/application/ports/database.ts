@@ -90,7 +90,7 @@ export interface OpenDatabase {
 
 /** The settings do not fit the database. `message` is one line for the operator. */
 export class DatabaseUnusable extends Error {
-  override readonly name = 'BackendRefused'
+  override readonly name = 'DatabaseUnusable'
   /** The message is written for operators and is shown unchanged. */
   readonly forOperators = true
 }
