@@ -27,7 +27,7 @@ after(() => app.close())
 
 async function me(lines: string) {
   const bytes = `POST /api/me HTTP/1.1\r\nHost: a\r\n${lines}\r\n\r\n`
-  return (await sendRaw(app.port, bytes, { answers: 1 })).answers[0]
+  return (await sendRaw(app.port, bytes, { responses: 1 })).responses[0]
 }
 
 describe('the Authorization header', () => {

@@ -29,8 +29,8 @@ after(() => app.close())
 const login = async (body: unknown) => (await app.call('/api/login', { body })).status
 const loginBytes = async (body: Buffer, headers = 'Content-Type: application/json') => {
   const head = `POST /api/login HTTP/1.1\r\nHost: a\r\n${headers}\r\nContent-Length: ${body.length}\r\n\r\n`
-  const { answers } = await sendRaw(app.port, Buffer.concat([Buffer.from(head), body]), { answers: 1 })
-  return answers[0]?.status
+  const { responses } = await sendRaw(app.port, Buffer.concat([Buffer.from(head), body]), { responses: 1 })
+  return responses[0]?.status
 }
 
 describe('a body', () => {
@@ -49,8 +49,8 @@ describe('a body', () => {
       ]) {
         const token = await app.login('ana@example.com')
         const bytes = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n${body}`
-        const { answers } = await sendRaw(app.port, bytes, { answers: 1 })
-        assert.equal(answers[0]?.status, 200, `${path} ${body}`)
+        const { responses } = await sendRaw(app.port, bytes, { responses: 1 })
+        assert.equal(responses[0]?.status, 200, `${path} ${body}`)
       }
     }
   })

@@ -52,8 +52,8 @@ async function askEverything({ call, port }: Awaited<ReturnType<typeof startServ
   assert.equal(await status('/api/login', { body: { email: 'canary', password: token } }), 401)
   assert.equal(await status('/api/status', { method: 'GET', token: 'canary-secret' }), 401)
   assert.equal(await status('/api/canary'), 404)
-  const { answers } = await sendRaw(port, 'canary\r\n\r\n')
-  assert.equal(answers[0]?.status, 400)
+  const { responses } = await sendRaw(port, 'canary\r\n\r\n')
+  assert.equal(responses[0]?.status, 400)
   await suite.database().sql('alter table customers rename column password_hash to renamed')
   assert.equal(await status(`/api/login${query}`, { body: { email: EMAIL, password: PASSWORD } }), 500)
   await suite.database().sql('alter table customers rename column renamed to password_hash')
@@ -132,14 +132,14 @@ describe('the access log', () => {
   const ids = Array.from({ length: REQUESTS }, (_, number) => `request-${number}`)
   const createRequest = (id: string) => `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\n\r\n`
   const sendAll = (port: number) => {
-    return sendRaw(port, ids.map(createRequest).join(''), { answers: REQUESTS, quietMs: 30_000 })
+    return sendRaw(port, ids.map(createRequest).join(''), { responses: REQUESTS, quietMs: 30_000 })
   }
   const idsIn = (stdout: string) =>
     parseLines(stdout).flatMap(({ event, request_id }) => (event === 'request' ? [request_id] : []))
 
   test('loses no line at SIGTERM', async () => {
     const { service, port } = await startService({ ACCESS_LOG: 'all' })
-    assert.equal((await sendAll(port)).answers.length, REQUESTS)
+    assert.equal((await sendAll(port)).responses.length, REQUESTS)
     service.child.kill('SIGTERM')
     const { code, stdout } = await service.ended
     assert.equal(code, 0)
@@ -165,7 +165,7 @@ describe('the access log', () => {
     let requested = 0
     const beganMs = performance.now()
     for (let round = 0; round < 12; round++) {
-      assert.equal((await sendAll(port)).answers.length, REQUESTS)
+      assert.equal((await sendAll(port)).responses.length, REQUESTS)
       requested += REQUESTS
     }
     const tookMs = performance.now() - beganMs

@@ -53,7 +53,7 @@ describe('the metrics of a service', () => {
       await app.call('/api/login', { body: { email, password } })
     await app.call('/nowhere', { method: 'PUT' })
     await app.call(`/api/nowhere/${ID}`, { method: 'PROPFIND' })
-    await sendRaw(app.port, 'GET / HTTP/1.1\r\nHost : x\r\n\r\n', { answers: 1 })
+    await sendRaw(app.port, 'GET / HTTP/1.1\r\nHost : x\r\n\r\n', { responses: 1 })
     text = await ask()
     metrics = readMetrics(text)
   })

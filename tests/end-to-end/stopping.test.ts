@@ -49,10 +49,10 @@ describe('a service that gets a stop signal', () => {
     const login = sendRaw(port, loginBytes, { quietMs: AT_ONCE_MS })
     await until(async () => (await suite.loginsBegun()) === 1)
     const { code, stdout, tookMs } = await end(service, 'SIGTERM')
-    const { answers, closed } = await login
-    assert.deepEqual([answers.length, answers[0]?.status, closed], [1, 200, true])
-    assert.equal(comparable(answers[0]).headers.Connection, 'close')
-    assert.match(JSON.parse(answers[0]?.body ?? '{}').token, /^lk_/)
+    const { responses, closed } = await login
+    assert.deepEqual([responses.length, responses[0]?.status, closed], [1, 200, true])
+    assert.equal(comparable(responses[0]).headers.Connection, 'close')
+    assert.match(JSON.parse(responses[0]?.body ?? '{}').token, /^lk_/)
     await until(() => idle.every(({ closed: isClosed }) => isClosed))
     assert.match(stdout, /service\.stopped/)
     assert.equal(code, 0)
@@ -117,14 +117,14 @@ describe('a service that gets a stop signal', () => {
     const proxy = await openTcpProxy(suite.database().url)
     t.after(() => proxy.close())
     const { service, port } = await startService({ DATABASE_URL: proxy.url })
-    const login = { answers: 1, quietMs: AT_ONCE_MS }
-    assert.equal((await sendRaw(port, loginBytes, login)).answers[0]?.status, 200)
+    const login = { responses: 1, quietMs: AT_ONCE_MS }
+    assert.equal((await sendRaw(port, loginBytes, login)).responses[0]?.status, 200)
     proxy.freeze()
     const waiting = sendRaw(port, loginBytes, login)
     // The query on the existing connection, or the startup message of a new one.
     await until(() => proxy.holdsBack('take_login_place') || proxy.holdsBack('application_name\0latchkey\0'))
     const { code, stdout, stderr, tookMs } = await end(service, 'SIGTERM')
-    assert.equal((await waiting).answers[0]?.status, 503)
+    assert.equal((await waiting).responses[0]?.status, 503)
     assert.equal(code, 0)
     assert.match(stdout, /service\.stopped/)
     assert.doesNotMatch(stdout + stderr, /Called end|\n\s+at /)
@@ -136,11 +136,11 @@ describe('a service that gets a stop signal', () => {
   test('logs a bug in a complete line before it exits', async () => {
     const { service, port } = await startService({})
     await suite.database().sql('alter table customers rename column password_hash to renamed')
-    const { answers } = await sendRaw(port, loginBytes, { answers: 1, quietMs: AT_ONCE_MS }).finally(() =>
+    const { responses } = await sendRaw(port, loginBytes, { responses: 1, quietMs: AT_ONCE_MS }).finally(() =>
       suite.database().sql('alter table customers rename column renamed to password_hash'),
     )
     const { code, stdout } = await end(service, 'SIGTERM')
-    assert.equal(answers[0]?.status, 500)
+    assert.equal(responses[0]?.status, 500)
     assert.equal(code, 0)
     const lines = stdout
       .trim()

@@ -68,10 +68,10 @@ export function expectResponses(
   seen: RawExchange,
   statuses: readonly number[],
 ): void {
-  const flaw = seen.answers.map(flawOf).find((text) => text !== null)
-  const last = seen.answers.at(-1)
+  const flaw = seen.responses.map(flawOf).find((text) => text !== null)
+  const last = seen.responses.at(-1)
   const closes = last?.headers.some(([name, value]) => name === 'Connection' && value === 'close') === true
-  const got = seen.answers.map(({ status }) => status)
+  const got = seen.responses.map(({ status }) => status)
   const holds = flaw === undefined && `${got}` === `${statuses}` && (!closes || seen.closed)
   trial.expect(
     holds,

@@ -11,7 +11,7 @@ export interface RawResponse {
 
 /** The responses to the bytes that were sent. */
 export interface RawExchange {
-  readonly answers: readonly RawResponse[]
+  readonly responses: readonly RawResponse[]
   /** Whether the server closed the connection. */
   readonly closed: boolean
 }
@@ -25,7 +25,7 @@ type Piece = string | Buffer | number
 export async function sendRaw(
   port: number,
   pieces: Piece | readonly Piece[],
-  { answers = Infinity, quietMs = 1500, head = false } = {},
+  { responses = Infinity, quietMs = 1500, head = false } = {},
 ): Promise<RawExchange> {
   const socket = connect(port, '127.0.0.1')
   let received = ''
@@ -47,9 +47,9 @@ export async function sendRaw(
   })
   for (const piece of Array.isArray(pieces) ? pieces : [pieces]) await put(socket, piece)
   changed = Date.now()
-  while (!closed && parse(received, head).length < answers && Date.now() - changed < quietMs) await sleep(2)
+  while (!closed && parse(received, head).length < responses && Date.now() - changed < quietMs) await sleep(2)
   socket.destroy()
-  return { answers: parse(received, head), closed }
+  return { responses: parse(received, head), closed }
 }
 
 async function put(socket: Socket, piece: Piece): Promise<void> {

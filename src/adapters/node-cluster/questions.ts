@@ -44,11 +44,11 @@ export function questions(
         const { question, n } = message
         // After a failure nothing is sent: the asking process times out.
         respond(question).then(
-          (response) => send({ answer: response, n }),
+          (response) => send({ reply: response, n }),
           () => {},
         )
       }
-      if (isReply(message)) waiting.get(message.n)?.(message.answer)
+      if (isReply(message)) waiting.get(message.n)?.(message.reply)
     },
   }
 }
@@ -57,6 +57,6 @@ function isQuestion(message: unknown): message is { readonly question: string; r
   return typeof message === 'object' && message !== null && 'question' in message
 }
 
-function isReply(message: unknown): message is { readonly answer: unknown; readonly n: number } {
-  return typeof message === 'object' && message !== null && 'answer' in message
+function isReply(message: unknown): message is { readonly reply: unknown; readonly n: number } {
+  return typeof message === 'object' && message !== null && 'reply' in message
 }

@@ -32,7 +32,7 @@ export async function exposition(
   return { text: await metrics.metrics(), contentType: metrics.contentType }
 }
 
-/** Returns the current values of a metrics. */
+/** Returns the current values of the metrics. */
 export async function metricFamilies(metrics: Registry): Promise<readonly MetricFamily[]> {
   return (await metrics.getMetricsAsJSON()) as unknown as readonly MetricFamily[]
 }

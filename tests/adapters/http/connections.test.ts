@@ -53,15 +53,15 @@ after(() => app.close())
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
 const statuses = (exchange: Awaited<ReturnType<typeof sendRaw>>) =>
-  exchange.answers.map(({ status }) => status)
+  exchange.responses.map(({ status }) => status)
 
 describe('pipelined requests', () => {
   test('get their responses in order, whatever the duration of each', async () => {
     const exchange = await sendRaw(app.port, get('/api/slow/150') + get('/api/slow/0') + get('/livez'), {
-      answers: 3,
+      responses: 3,
     })
     assert.deepEqual(
-      exchange.answers.map(({ body }) => JSON.parse(body).waited),
+      exchange.responses.map(({ body }) => JSON.parse(body).waited),
       ['150', '0', undefined],
     )
   })
@@ -106,8 +106,8 @@ describe('a body', () => {
     const chunked = (text: string) =>
       `${counted}Transfer-Encoding: chunked\r\n\r\n${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
     const sized = (text: string) => `${counted}Content-Length: ${text.length}\r\n\r\n${text}`
-    assert.deepEqual(statuses(await sendRaw(app.port, sized(json(1024)), { answers: 1 })), [200])
-    assert.deepEqual(statuses(await sendRaw(app.port, chunked(json(1024)), { answers: 1 })), [200])
+    assert.deepEqual(statuses(await sendRaw(app.port, sized(json(1024)), { responses: 1 })), [200])
+    assert.deepEqual(statuses(await sendRaw(app.port, chunked(json(1024)), { responses: 1 })), [200])
     assert.deepEqual(statuses(await sendRaw(app.port, sized(json(1025)))), [413])
     assert.deepEqual(statuses(await sendRaw(app.port, chunked(json(1025)))), [413])
   })
@@ -175,7 +175,7 @@ describe('a body', () => {
       const exchange = await sendRaw(
         app.port,
         `POST /api/bodiless HTTP/1.1\r\nHost: a\r\n${body}${get('/livez')}`,
-        { answers: 2 },
+        { responses: 2 },
       )
       assert.deepEqual(statuses(exchange), [200, 200], body)
     }
@@ -204,7 +204,7 @@ describe('a body', () => {
   // Public case 024
   test('gets 100 Continue only when the service reads it', async () => {
     const expecting = 'Expect: 100-continue\r\nContent-Length: 2\r\n\r\n'
-    const wanted = await sendRaw(app.port, [`${counted}${expecting}`, 50, '{}'], { answers: 2 })
+    const wanted = await sendRaw(app.port, [`${counted}${expecting}`, 50, '{}'], { responses: 2 })
     assert.deepEqual(statuses(wanted), [100, 200])
     const refused = await sendRaw(app.port, `POST /api/me HTTP/1.1\r\nHost: a\r\n${expecting}`)
     assert.deepEqual(statuses(refused), [401])
@@ -260,7 +260,7 @@ describe('the media type', () => {
     for (const type of types) {
       test(`"${type}" gets status ${status}`, async () => {
         const bytes = `POST /api/counted HTTP/1.1\r\nHost: a\r\nContent-Type: ${type}\r\nContent-Length: 2\r\n\r\n{}`
-        assert.deepEqual(statuses(await sendRaw(app.port, bytes, { answers: 1 })), [status])
+        assert.deepEqual(statuses(await sendRaw(app.port, bytes, { responses: 1 })), [status])
       })
     }
   }
@@ -271,14 +271,14 @@ describe('the media type', () => {
       ['application/json', 'application/json'],
     ]) {
       const bytes = `POST /api/counted HTTP/1.1\r\nHost: a\r\nContent-Type: ${first}\r\nContent-Type: ${second}\r\nContent-Length: 2\r\n\r\n{}`
-      assert.deepEqual(statuses(await sendRaw(app.port, bytes, { answers: 1 })), [415])
+      assert.deepEqual(statuses(await sendRaw(app.port, bytes, { responses: 1 })), [415])
     }
   })
 })
 
 describe('an idle connection', () => {
   const requestTwice = async (server: RunningApp, idleMs: number) =>
-    (await sendRaw(server.port, [get('/livez'), idleMs, get('/livez')], { answers: 2 })).answers
+    (await sendRaw(server.port, [get('/livez'), idleMs, get('/livez')], { responses: 2 })).responses
 
   // Public case 085
   test('stays open for longer than in a load balancer, and the Keep-Alive header has the timeout', async () => {
@@ -330,12 +330,12 @@ describe('a connection that the client closes', () => {
 })
 
 test('a body that never arrives gets no second response after the response to its request', async () => {
-  const { answers } = await sendRaw(
+  const { responses } = await sendRaw(
     app.port,
     `POST /api/bodiless HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n`,
   )
   assert.deepEqual(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     [200],
   )
 })

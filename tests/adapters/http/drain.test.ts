@@ -63,9 +63,9 @@ describe('a drain', () => {
     begun[0]?.resolve()
     await closing
     assert.ok(performance.now() - beganMs < MAX_DRAIN_MS, 'the drain waited for its deadline')
-    const { answers, closed } = await slow
-    assert.equal(answers[0]?.status, 200)
-    assert.equal(comparable(answers[0]).headers.Connection, 'close')
+    const { responses, closed } = await slow
+    assert.equal(responses[0]?.status, 200)
+    assert.equal(comparable(responses[0]).headers.Connection, 'close')
     assert.equal(closed, true)
     await until(() => [idle, silent, dripping].every(({ closed: ended }) => ended))
     await assert.rejects(fetch(`${app.url}/livez`))
@@ -79,16 +79,16 @@ describe('a drain', () => {
       await app.database.drop()
     })
     const live = await sendRaw(app.port, get('/livez'))
-    assert.equal(comparable(live.answers[0]).status, 200)
-    assert.equal(comparable(live.answers[0]).headers.Connection, 'close')
+    assert.equal(comparable(live.responses[0]).status, 200)
+    assert.equal(comparable(live.responses[0]).headers.Connection, 'close')
     const ready = await sendRaw(app.port, get('/readyz'))
-    assert.deepEqual(comparable(ready.answers[0]).body, {
+    assert.deepEqual(comparable(ready.responses[0]).body, {
       success: false,
       code: 503,
       error: 'The service cannot answer right now. Please try again.',
       reason: 'unavailable',
     })
-    assert.equal(comparable(ready.answers[0]).headers['Retry-After'], '1')
+    assert.equal(comparable(ready.responses[0]).headers['Retry-After'], '1')
   })
 
   test('serves a client in the backlog that connected before the listener closed', async (t) => {
@@ -115,7 +115,7 @@ describe('a drain', () => {
   test('responds to every started request of a connection, in order', async (t) => {
     const app = await startApp({ routes })
     t.after(() => app.close())
-    const slow = sendRaw(app.port, get('/api/held').repeat(3), { answers: 3, quietMs: MAX_DRAIN_MS })
+    const slow = sendRaw(app.port, get('/api/held').repeat(3), { responses: 3, quietMs: MAX_DRAIN_MS })
     await until(() => begun.length === 3)
     const closing = app.close()
     for (const held of begun.toReversed()) {
@@ -123,12 +123,12 @@ describe('a drain', () => {
       await turn()
     }
     await closing
-    const { answers } = await slow
+    const { responses } = await slow
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200, 200, 200],
     )
-    assert.equal(comparable(answers[2]).headers.Connection, 'close')
+    assert.equal(comparable(responses[2]).headers.Connection, 'close')
   })
 
   test('responds with 503 to the remaining requests after its deadline', async (t) => {
@@ -137,9 +137,9 @@ describe('a drain', () => {
     const slow = sendRaw(app.port, get('/api/held'), { quietMs: MAX_DRAIN_MS })
     await until(() => begun.length === 1)
     await app.close()
-    const { answers } = await slow
+    const { responses } = await slow
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [503],
     )
   })

@@ -218,11 +218,11 @@ describe('pipelined requests', () => {
       [post('x'.repeat(2_000_000)), 413],
     ] as const) {
       echoed = 0
-      const { answers, closed } = await sendRaw(
+      const { responses, closed } = await sendRaw(
         port,
         get('/echo/0').repeat(200) + last + get('/echo/1').repeat(200),
       )
-      assert.deepEqual(statuses(answers), [...Array(200).fill(200), status])
+      assert.deepEqual(statuses(responses), [...Array(200).fill(200), status])
       assert.equal(closed, true)
       assert.equal(echoed, status === 200 ? 201 : 200)
     }

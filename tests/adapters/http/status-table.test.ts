@@ -419,12 +419,12 @@ describe('the HTTP status', () => {
       const wanted = expected()
       const closes = wanted.headers.Connection === 'close'
       const logged = app.logLines.length
-      const { answers, closed } = await sendRaw(app.port, bytes(), {
-        answers: closes ? Infinity : 1,
+      const { responses, closed } = await sendRaw(app.port, bytes(), {
+        responses: closes ? Infinity : 1,
         quietMs: 4000,
       })
-      assert.deepEqual(comparable(answers[0]), wanted)
-      assert.equal(answers.length, 1)
+      assert.deepEqual(comparable(responses[0]), wanted)
+      assert.equal(responses.length, 1)
       assert.equal(closed, closes)
       const bugs = app.logLines.slice(logged).filter((line) => line.includes('"level":"error"'))
       assert.equal(bugs.length, wanted.status === 500 ? 1 : 0)
@@ -439,14 +439,14 @@ describe('the HTTP status', () => {
       [...bytes].flatMap((byte) => [byte, 100]),
     )
     const beside = await sendRaw(app.port, [request('GET /livez'), 1500, request('GET /livez')], {
-      answers: 2,
+      responses: 2,
     })
     assert.deepEqual(
-      beside.answers.map(({ status }) => status),
+      beside.responses.map(({ status }) => status),
       [200, 200],
     )
-    const { answers, closed } = await dripping
-    assert.deepEqual(answers.map(comparable), [failure('request_timeout', { closes: true })])
+    const { responses, closed } = await dripping
+    assert.deepEqual(responses.map(comparable), [failure('request_timeout', { closes: true })])
     assert.equal(closed, true)
   })
 
@@ -477,9 +477,9 @@ describe('the HTTP status', () => {
     ] as const) {
       const bytes = request(line, ['Content-Type: application/json'], line.startsWith('POST') ? body : '')
       const head = line.startsWith('HEAD')
-      const { answers } = await sendRaw(app.port, bytes, { answers: 1, head })
-      const { headers } = comparable(answers[0])
-      assert.deepEqual([answers[0]?.status, headers.Allow], [status, allow], line)
+      const { responses } = await sendRaw(app.port, bytes, { responses: 1, head })
+      const { headers } = comparable(responses[0])
+      assert.deepEqual([responses[0]?.status, headers.Allow], [status, allow], line)
     }
   })
 
@@ -488,19 +488,19 @@ describe('the HTTP status', () => {
     const loggedIn = await sendRaw(
       app.port,
       login(JSON.stringify({ email: ' bea@example.COM ', password: PASSWORD })),
-      { answers: 1 },
+      { responses: 1 },
     )
-    const { token: secret, expires_at } = JSON.parse(loggedIn.answers[0]?.body ?? '{}')
+    const { token: secret, expires_at } = JSON.parse(loggedIn.responses[0]?.body ?? '{}')
     assert.match(secret, /^lk_[0-9A-Za-z]{46}$/)
-    assert.deepEqual(comparable(loggedIn.answers[0]), success({ token: secret, expires_at }))
+    assert.deepEqual(comparable(loggedIn.responses[0]), success({ token: secret, expires_at }))
 
     const me = await sendRaw(app.port, request('POST /api/me', [`Authorization: Bearer ${secret}`]), {
-      answers: 1,
+      responses: 1,
     })
-    const createdAt = JSON.parse(me.answers[0]?.body ?? '{}').token.created_at
+    const createdAt = JSON.parse(me.responses[0]?.body ?? '{}').token.created_at
     assert.equal(Date.parse(expires_at) - Date.parse(createdAt), 30 * 86_400_000)
     assert.deepEqual(
-      comparable(me.answers[0]),
+      comparable(me.responses[0]),
       success({
         customer: {
           id: customer.id,
@@ -513,30 +513,33 @@ describe('the HTTP status', () => {
     )
 
     const logout = request('POST /api/logout', [`Authorization: Bearer ${secret}`])
-    assert.deepEqual(comparable((await sendRaw(app.port, logout, { answers: 1 })).answers[0]), success({}))
-    const again = await sendRaw(app.port, logout, { answers: 1 })
-    assert.deepEqual(comparable(again.answers[0]), failure('invalid_token', { headers: INVALID }))
+    assert.deepEqual(
+      comparable((await sendRaw(app.port, logout, { responses: 1 })).responses[0]),
+      success({}),
+    )
+    const again = await sendRaw(app.port, logout, { responses: 1 })
+    assert.deepEqual(comparable(again.responses[0]), failure('invalid_token', { headers: INVALID }))
   })
 
   test('403 for a token that lacks the ability, before the body is read', async () => {
     const named = await namedToken(['orders:read'])
     const bytes = request('POST /api/orders', [`Authorization: Bearer ${named}`], 'x')
-    const { answers } = await sendRaw(app.port, bytes, { answers: 1 })
+    const { responses } = await sendRaw(app.port, bytes, { responses: 1 })
     const challenge = 'Bearer realm="api", error="insufficient_scope", scope="orders:write"'
     assert.deepEqual(
-      comparable(answers[0]),
+      comparable(responses[0]),
       failure('insufficient_scope', { headers: { 'WWW-Authenticate': challenge } }),
     )
   })
 
   test('403 for a logout with a named token, which stays valid', async () => {
     const named = await namedToken(['*'])
-    const { answers } = await sendRaw(
+    const { responses } = await sendRaw(
       app.port,
       request('POST /api/logout', [`Authorization: Bearer ${named}`]),
-      { answers: 1 },
+      { responses: 1 },
     )
-    assert.deepEqual(comparable(answers[0]), failure('login_token_required'))
+    assert.deepEqual(comparable(responses[0]), failure('login_token_required'))
     assert.equal((await app.call('/api/me', { token: named })).status, 200)
   })
 
@@ -550,9 +553,9 @@ describe('the HTTP status', () => {
       ['DELETE /api/orders/1', empty],
     ] as const
     for (const [line, headers] of cases) {
-      const { answers } = await sendRaw(app.port, request(line), { answers: 1 })
-      assert.deepEqual(comparable(answers[0]), { status: 204, headers, body: null }, line)
-      assert.equal(answers[0]?.body, '')
+      const { responses } = await sendRaw(app.port, request(line), { responses: 1 })
+      assert.deepEqual(comparable(responses[0]), { status: 204, headers, body: null }, line)
+      assert.equal(responses[0]?.body, '')
     }
   })
 
@@ -561,13 +564,13 @@ describe('the HTTP status', () => {
     for (const path of ['/livez', '/api/status']) {
       const line = (method: string) =>
         request(`${method} ${path}`, [`Authorization: Bearer ${SERVICE_SECRET}`])
-      const get = await sendRaw(app.port, line('GET'), { answers: 1 })
-      const head = await sendRaw(app.port, line('HEAD'), { answers: 1, head: true })
-      const { body: _, ...rest } = comparable(get.answers[0])
+      const get = await sendRaw(app.port, line('GET'), { responses: 1 })
+      const head = await sendRaw(app.port, line('HEAD'), { responses: 1, head: true })
+      const { body: _, ...rest } = comparable(get.responses[0])
       assert.equal(rest.status, 200)
-      assert.deepEqual(comparable(head.answers[0]), { ...rest, body: null })
+      assert.deepEqual(comparable(head.responses[0]), { ...rest, body: null })
       // Parsed like a GET response, it never completes: no byte of the declared body arrives.
-      assert.deepEqual((await sendRaw(app.port, line('HEAD'), { quietMs: 300 })).answers, [])
+      assert.deepEqual((await sendRaw(app.port, line('HEAD'), { quietMs: 300 })).responses, [])
     }
   })
 
@@ -579,17 +582,17 @@ describe('the HTTP status', () => {
       ['a b', false],
       ['é', false],
     ] as const) {
-      const { answers } = await sendRaw(app.port, request('GET /api/nothing', [`X-Request-Id: ${sent}`]), {
-        answers: 1,
+      const { responses } = await sendRaw(app.port, request('GET /api/nothing', [`X-Request-Id: ${sent}`]), {
+        responses: 1,
       })
-      const header = answers[0]?.headers.find(([name]) => name === 'X-Request-Id')?.[1]
+      const header = responses[0]?.headers.find(([name]) => name === 'X-Request-Id')?.[1]
       assert.equal(header === sent, isValid, sent)
-      assert.equal(JSON.parse(answers[0]?.body ?? '{}').request_id, header)
+      assert.equal(JSON.parse(responses[0]?.body ?? '{}').request_id, header)
     }
   })
 
   test('500 is logged with the request id, and without the message when LOG_ERROR_MESSAGES=off', async () => {
-    await sendRaw(app.port, request('GET /api/broken', ['X-Request-Id: find-me']), { answers: 1 })
+    await sendRaw(app.port, request('GET /api/broken', ['X-Request-Id: find-me']), { responses: 1 })
     const line = app.logLines.find((text) => text.includes('find-me'))
     const { request_id, route: template, method, error, stack } = JSON.parse(line ?? '{}')
     assert.deepEqual(

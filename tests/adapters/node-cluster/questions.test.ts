@@ -52,7 +52,7 @@ describe('Questions between processes', () => {
     assert.equal(isSettled, false)
     t.mock.timers.tick(1)
     assert.ok((await settled) instanceof Unavailable)
-    asker.heard({ answer: 'late', n: 1 })
+    asker.heard({ reply: 'late', n: 1 })
   })
 
   test('ignore messages of other kinds', () => {

@@ -22,7 +22,7 @@ async function login(
 ): Promise<RawResponse | undefined> {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   const pieces = [loginHead(bytes.length, type), bytes]
-  return (await sendRaw(app.port, pieces, { answers: 1, quietMs: 4000 })).answers[0]
+  return (await sendRaw(app.port, pieces, { responses: 1, quietMs: 4000 })).responses[0]
 }
 
 function loginHead(bytes: number, type = JSON_TYPE): string {

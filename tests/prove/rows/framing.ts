@@ -117,11 +117,11 @@ export const framingRows: readonly Row[] = [
           const cut = random(bytes.length)
           const pieces = random(2) === 0 ? [bytes] : [bytes.slice(0, cut), 1, bytes.slice(cut)]
           const seen = await sendRaw(app.port, pieces, {
-            answers: isGood ? statuses.length : Infinity,
+            responses: isGood ? statuses.length : Infinity,
             quietMs: 4000,
           })
           expectResponses(trial, name, seen, statuses)
-          const canaries = seen.answers.filter(({ headers }) =>
+          const canaries = seen.responses.filter(({ headers }) =>
             headers.some(([, value]) => value === 'canary'),
           ).length
           trial.expect(canaries === (isGood ? 1 : 0), () => `${name}: the canary got ${canaries} responses`)
@@ -168,12 +168,12 @@ export const framingRows: readonly Row[] = [
           await inParallel(trial.size, 256, async () => {
             const bytes = mutatedBytes(seeds[random(seeds.length)] ?? '', random)
             const beganMs = performance.now()
-            const seen = await sendRaw(app.port, bytes, { answers: 1, quietMs: 5000 })
+            const seen = await sendRaw(app.port, bytes, { responses: 1, quietMs: 5000 })
             slowestMs = Math.max(slowestMs, performance.now() - beganMs)
-            const failed = seen.answers.find(({ status }) => status >= 500)
+            const failed = seen.responses.find(({ status }) => status >= 500)
             trial.expect(failed === undefined, () => `${JSON.stringify(bytes)}: ${failed?.status}`)
             trial.expect(
-              seen.answers.length > 0 || seen.closed,
+              seen.responses.length > 0 || seen.closed,
               () => `${JSON.stringify(bytes)}: neither a response nor a closed connection`,
             )
           })
@@ -223,7 +223,7 @@ export const framingRows: readonly Row[] = [
               const authorization = `Authorization: Bearer ${token}`
               const all = place === 'first' ? [authorization, ...list] : [...list, authorization]
               const bytes = `POST /api/me HTTP/1.1\r\nHost: a\r\n${all.join('\r\n')}\r\n\r\n`
-              const seen = await sendRaw(app.port, bytes, { answers: status === 200 ? 1 : Infinity })
+              const seen = await sendRaw(app.port, bytes, { responses: status === 200 ? 1 : Infinity })
               expectResponses(trial, `${lines} lines, Authorization ${place}`, seen, [status])
             }
           }

@@ -191,8 +191,11 @@ export const logRows: readonly Row[] = [
               .replaceAll('\u0007', '\u001b')
             const path = `/api/broken/${encodeURIComponent(text)}`
             const head = `POST ${path}?q=${encodeURIComponent(text)} HTTP/1.1\r\nHost: a\r\nX-Request-Id: x${raw.replaceAll('\u001b', '\u00e9')}\r\nUser-Agent: u\r\nContent-Length: 0\r\n\r\n`
-            const { answers } = await sendRaw(app.port, head, { answers: 1 })
-            trial.expect(answers[0]?.status === 500, () => `${JSON.stringify(text)}: ${answers[0]?.status}`)
+            const { responses } = await sendRaw(app.port, head, { responses: 1 })
+            trial.expect(
+              responses[0]?.status === 500,
+              () => `${JSON.stringify(text)}: ${responses[0]?.status}`,
+            )
             const login = await app.call('/api/login', {
               body: { email: `a${text}@example.com`, password: text },
             })

@@ -62,15 +62,15 @@ export const methodRows: readonly Row[] = [
               const type = body === '' ? '' : 'Content-Type: application/json\r\n'
               const head = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n${type}`
               const bytes = `${head}Content-Length: ${body.length}\r\n\r\n${body}`
-              const { answers } = await sendRaw(app.port, bytes, { answers: 1, head: method === 'HEAD' })
+              const { responses } = await sendRaw(app.port, bytes, { responses: 1, head: method === 'HEAD' })
               const status =
                 methods.length === 0 ? 404 : !allow.includes(method) ? 405 : method === 'OPTIONS' ? 204 : 200
-              const shown = answers[0]?.headers.find(([name]) => name === 'Allow')?.[1]
+              const shown = responses[0]?.headers.find(([name]) => name === 'Allow')?.[1]
               const shows = status === 405 || status === 204 ? allow.join(', ') : undefined
               trial.expect(
-                answers[0]?.status === status && shown === shows,
+                responses[0]?.status === status && shown === shows,
                 () =>
-                  `${method} ${path}: ${answers[0]?.status} with Allow ${shown}, not ${status} with ${shows}`,
+                  `${method} ${path}: ${responses[0]?.status} with Allow ${shown}, not ${status} with ${shows}`,
               )
             }
           }

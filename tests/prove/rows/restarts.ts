@@ -166,8 +166,10 @@ async function disturb(trial: Trial, instance: Instance): Promise<void> {
     child.kill(signal)
     await sleep(100)
   }
-  const { answers } = await sendRaw(instance.port, 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n', { answers: 1 })
-  trial.expect(answers[0]?.status === 200, () => `after SIGHUP and SIGPIPE: ${answers[0]?.status}`)
+  const { responses } = await sendRaw(instance.port, 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n', {
+    responses: 1,
+  })
+  trial.expect(responses[0]?.status === 200, () => `after SIGHUP and SIGPIPE: ${responses[0]?.status}`)
   child.kill('SIGINT')
   await endingSignal(instance)
 }
@@ -248,14 +250,14 @@ async function restartUnderLoad(
   const inFlight = splitLogin(port, emails.at(-1) ?? '', running.ended)
   // A drain without a delay would have ended.
   await sleep(NOTICED_MS)
-  const patient = { answers: 1, quietMs: EXIT_MS }
+  const patient = { responses: 1, quietMs: EXIT_MS }
   const [ready, me] = await Promise.all([
     sendRaw(port, 'GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n', patient),
     sendRaw(port, `POST /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`, {
-      answers: 1,
+      responses: 1,
     }),
   ])
-  const seen = [ready, me].map(({ answers: [response] }) =>
+  const seen = [ready, me].map(({ responses: [response] }) =>
     response === undefined ? null : [response.status, comparable(response).headers.Connection],
   )
   const right = JSON.stringify([

@@ -8,7 +8,7 @@ const RESPONSE_TIMEOUT_MS = 10_000
 const MAX_BYTES = 1_048_576
 
 /** A response in the common envelope. */
-export interface Answer {
+export interface SmokeResponse {
   readonly status: number
   /** The failure's reason; null for a success. */
   readonly reason: string | null
@@ -23,7 +23,7 @@ export async function ask(
   base: URL,
   path: string,
   { token, body }: { readonly token?: string; readonly body?: object } = {},
-): Promise<Answer> {
+): Promise<SmokeResponse> {
   const sentMs = performance.now()
   const { status, type, text } = await exchange(new URL(base.href.replace(/\/+$/, '') + path), token, body)
   const envelope = envelopeOf(text)

@@ -1,7 +1,7 @@
 import { type Io, write } from '../io.ts'
 import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
-import { type Answer, ask } from './ask.ts'
+import { ask, type SmokeResponse } from './ask.ts'
 
 /** The deployment to test: a load balancer, or each instance. */
 export interface SmokeOptions {
@@ -91,14 +91,14 @@ export async function smoke({ urls, email, password, connections }: SmokeOptions
     )
   }
 
-  async function askWave(): Promise<readonly Answer[]> {
+  async function askWave(): Promise<readonly SmokeResponse[]> {
     const count = Math.ceil(connections / WAVES)
     const asked = urls.flatMap((url) => Array.from({ length: count }, () => ask(url, '/api/me', { token })))
     return Promise.all(asked)
   }
 }
 
-function expected(response: Answer, status: number, reason: string | null = null): Answer {
+function expected(response: SmokeResponse, status: number, reason: string | null = null): SmokeResponse {
   if (response.status === status && response.reason === reason) return response
   const outcome =
     response.reason === null ? 'success' : `${response.reason}: ${printable(String(response.body.error))}`
