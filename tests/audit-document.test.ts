@@ -15,7 +15,7 @@ test('the table of events matches the code', () => {
     meaning,
     recordedFields.map(code).join(', '),
   ])
-  assert.ok(text.includes(`\n\n${markdownTable(['event', 'meaning', 'tells'], rows)}\n\n`))
+  assert.ok(text.includes(`\n\n${markdownTable(['event', 'meaning', 'fields'], rows)}\n\n`))
 })
 
 test('the table of reasons matches the code', () => {

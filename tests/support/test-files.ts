@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const root = join(import.meta.dirname, '../..')
 
 /** Folders whose tests run the code of `src` mostly in their own process: they are the ones to measure coverage with. */
-const COVERING = ['adapters', 'application', 'cases', 'contracts', 'domain', 'testing']
+const COVERING = ['adapters', 'application', 'cases', 'contracts', 'domain', 'lib', 'testing']
 
 /** Returns the test files below a folder of the checkout, in order. */
 export function testFiles(folder: string): readonly string[] {

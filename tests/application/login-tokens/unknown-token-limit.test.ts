@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { UnknownTokenLimit } from '../../src/application/login-tokens/unknown-token-limit.ts'
-import { InvalidToken, TooManyUnknownTokens, Unavailable } from '../../src/domain/errors.ts'
-import { movableClock } from '../../src/testing/movable-clock.ts'
-import { anUnknownSecret, type Core, memoryCore } from '../support/core.ts'
-import { aRequester } from '../support/idle-ports.ts'
+import { UnknownTokenLimit } from '../../../src/application/login-tokens/unknown-token-limit.ts'
+import { InvalidToken, TooManyUnknownTokens, Unavailable } from '../../../src/domain/errors.ts'
+import { movableClock } from '../../../src/testing/movable-clock.ts'
+import { anUnknownSecret, type Core, memoryCore } from '../../support/core.ts'
+import { aRequester } from '../../support/idle-ports.ts'
 
 const elsewhere = aRequester({ address: '192.0.2.1' })
 

@@ -6,15 +6,15 @@ import {
   leaseTimedInvalidations,
   type PostgresInvalidations,
   postgresInvalidations,
-} from '../../../src/adapters/postgres/revocation/invalidations.ts'
-import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
-import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
-import { invalidationsContract } from '../../../src/testing/contracts/invalidations.ts'
-import { login, storedCustomer } from '../../../src/testing/stores.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
-import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
-import { until } from '../../support/until.ts'
+} from '../../../../src/adapters/postgres/revocation/invalidations.ts'
+import { systemClock } from '../../../../src/adapters/system-clock/clock.ts'
+import type { Invalidation } from '../../../../src/application/ports/invalidations.ts'
+import { invalidationsContract } from '../../../../src/testing/contracts/invalidations.ts'
+import { login, storedCustomer } from '../../../../src/testing/stores.ts'
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
+import { openPostgresStores, type PostgresStores } from '../../../support/postgres-stores.ts'
+import { openTcpProxy, type TcpProxy } from '../../../support/tcp-proxy.ts'
+import { until } from '../../../support/until.ts'
 
 const LEASE_MS = 1000
 

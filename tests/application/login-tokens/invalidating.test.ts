@@ -3,12 +3,12 @@ import { describe, it } from 'node:test'
 import {
   invalidatingLoginTokens,
   publishInvalidation,
-} from '../../src/application/login-tokens/invalidating.ts'
-import type { Invalidation, Invalidations } from '../../src/application/ports/invalidations.ts'
-import type { LoginTokens } from '../../src/application/ports/login-tokens.ts'
-import { Unavailable } from '../../src/domain/errors.ts'
-import { aDigest, aLoginToken } from '../../src/testing/builders.ts'
-import { deferred, turn } from '../support/fakes.ts'
+} from '../../../src/application/login-tokens/invalidating.ts'
+import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
+import type { LoginTokens } from '../../../src/application/ports/login-tokens.ts'
+import { Unavailable } from '../../../src/domain/errors.ts'
+import { aDigest, aLoginToken } from '../../../src/testing/builders.ts'
+import { deferred, turn } from '../../support/fakes.ts'
 
 const EVERYTHING: Invalidation = { kind: 'everything' }
 

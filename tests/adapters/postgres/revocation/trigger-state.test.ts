@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
-import { checkTriggers } from '../../../src/adapters/postgres/diagnostics/check-server.ts'
-import { postgresInvalidations } from '../../../src/adapters/postgres/revocation/invalidations.ts'
+import { checkTriggers } from '../../../../src/adapters/postgres/diagnostics/check-server.ts'
+import { postgresInvalidations } from '../../../../src/adapters/postgres/revocation/invalidations.ts'
 import {
   TRIGGER_FINGERPRINT,
   TRIGGER_PROBLEMS,
   type TriggerState,
-} from '../../../src/adapters/postgres/revocation/trigger-state.ts'
-import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
-import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
-import { login, namedToken, storedCustomer } from '../../../src/testing/stores.ts'
-import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
-import { RESTORE_WITHOUT_TOKENS } from '../../support/restored-tables.ts'
-import { until } from '../../support/until.ts'
+} from '../../../../src/adapters/postgres/revocation/trigger-state.ts'
+import { systemClock } from '../../../../src/adapters/system-clock/clock.ts'
+import type { Invalidation } from '../../../../src/application/ports/invalidations.ts'
+import { login, namedToken, storedCustomer } from '../../../../src/testing/stores.ts'
+import { openPostgresStores, type PostgresStores } from '../../../support/postgres-stores.ts'
+import { RESTORE_WITHOUT_TOKENS } from '../../../support/restored-tables.ts'
+import { until } from '../../../support/until.ts'
 
 /** What breaks the triggers, how the sentence about it begins, and what mends them. */
 const FAULTS = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createSemaphore, type Semaphore } from '../../../src/lib/semaphore.ts'
-import { type Deferred, deferred, turn } from '../../support/fakes.ts'
+import { createSemaphore, type Semaphore } from '../../src/lib/semaphore.ts'
+import { type Deferred, deferred, turn } from '../support/fakes.ts'
 
 /** Works that end when the test says so, by name. */
 function works(threads: Semaphore) {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import { createUsageBuffer, type UsageBuffer } from '../../src/application/login-tokens/usage-buffer.ts'
-import type { LogFields } from '../../src/application/ports/log.ts'
-import type { TokenUse } from '../../src/application/ports/login-tokens.ts'
-import { Unavailable } from '../../src/domain/errors.ts'
-import { type MovableClock, movableClock } from '../../src/testing/movable-clock.ts'
-import { countedTimers, turn } from '../support/fakes.ts'
+import { createUsageBuffer, type UsageBuffer } from '../../../src/application/login-tokens/usage-buffer.ts'
+import type { LogFields } from '../../../src/application/ports/log.ts'
+import type { TokenUse } from '../../../src/application/ports/login-tokens.ts'
+import { Unavailable } from '../../../src/domain/errors.ts'
+import { type MovableClock, movableClock } from '../../../src/testing/movable-clock.ts'
+import { countedTimers, turn } from '../../support/fakes.ts'
 
 let clock: ReturnType<typeof countedTimers<MovableClock>>
 /** The uses in each write. */
