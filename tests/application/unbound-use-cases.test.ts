@@ -6,5 +6,5 @@ test('unbound use cases can be read, alone and in groups, but not called', () =>
   const { login, customers, deadline } = unboundUseCases()
   const { find } = customers
   for (const call of [login, find, customers.add, deadline])
-    assert.throws(() => (call as () => unknown)(), /only being read/)
+    assert.throws(() => (call as () => unknown)(), /without a running service/)
 })

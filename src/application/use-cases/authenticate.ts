@@ -1,5 +1,4 @@
-import { coversAll } from '../../domain/abilities.ts'
-import { InsufficientScope, InvalidToken, MalformedToken } from '../../domain/errors.ts'
+import { InvalidToken, MalformedToken } from '../../domain/errors.ts'
 import { authenticates, type Digest, type OwnedToken, tokenState } from '../../domain/login-token.ts'
 import { andThen, isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
 import type { AuditReason } from '../audit-events.ts'
@@ -14,8 +13,7 @@ export interface Caller extends OwnedToken {
 }
 
 /**
- * Returns the token that was presented and its owner; synchronously when the token is cached. The first half of the api
- * middleware. Throws `InvalidToken`, or `TooManyUnknownTokens` without a lookup when too many tokens of the address were
+ * Returns the token that was presented and its owner; synchronously when the token is cached. Throws `InvalidToken`, or `TooManyUnknownTokens` without a lookup when too many tokens of the address were
  * rejected.
  */
 export type Authenticate = (
@@ -26,7 +24,13 @@ export type Authenticate = (
 
 /** Checks the form and checksum of the text first, then looks the token up in the store, which may have a cache. */
 export function createAuthenticate(
-  { secrets, loginTokens, clock, usage, audit }: Ports,
+  {
+    secrets,
+    loginTokens,
+    clock,
+    usage,
+    audit,
+  }: Pick<Ports, 'secrets' | 'loginTokens' | 'clock' | 'usage' | 'audit'>,
   unknownTokens: UnknownTokenLimit,
 ): Authenticate {
   // One instance each: the errors carry no details, and a stack for each would cost more than the check.
@@ -61,21 +65,6 @@ export function createAuthenticate(
       unknownTokens.release(reserved)
       throw error
     })
-  }
-}
-
-/** Throws `InsufficientScope` unless the caller's token covers every required ability. The second half of the middleware. */
-export type Authorize = (caller: OwnedToken, required: readonly string[], requester: Requester) => void
-
-export function createAuthorize({ audit }: Ports): Authorize {
-  return function authorize(caller, required, requester) {
-    if (coversAll(caller.token.abilities, required)) return
-    audit.record('token.denied', {
-      ...requesterFields(requester),
-      ...auditIds(caller),
-      reason: 'insufficient_scope',
-    })
-    throw new InsufficientScope(required)
   }
 }
 

@@ -39,7 +39,12 @@ const BATCH_SIZE = 500
 /** Concurrent lookups of a dry run. */
 const MAX_LOOKUPS = 50
 
-export function createImportCustomers({ customers, audit, clock, ids }: Ports): ImportCustomers {
+export function createImportCustomers({
+  customers,
+  audit,
+  clock,
+  ids,
+}: Pick<Ports, 'customers' | 'audit' | 'clock' | 'ids'>): ImportCustomers {
   return async function* importCustomers(rows, { isDryRun, deadline }) {
     const lines = new Map<string, number>()
     let batch: CustomerCredentials[] = []

@@ -47,7 +47,12 @@ const MAX_ATTEMPTS = 3
 /** A separate timeout: the wait for other instances may have used up the request's deadline. */
 const REHASH_TIMEOUT_MS = 1000
 
-export function createLogin(ports: Ports, { tokenTtlMs, loginLimitAccount }: LoginSettings): Login {
+type LoginPorts = Pick<
+  Ports,
+  'customers' | 'loginTokens' | 'passwords' | 'throttle' | 'audit' | 'secrets' | 'clock' | 'ids'
+>
+
+export function createLogin(ports: LoginPorts, { tokenTtlMs, loginLimitAccount }: LoginSettings): Login {
   const { customers, loginTokens, passwords, throttle, audit, secrets, clock, ids } = ports
   // As many slots as the throttle has. The others wait here, where they use neither the store nor the hashing queue.
   const semaphore = createKeyedSemaphore(loginLimitAccount?.failures ?? Number.POSITIVE_INFINITY, clock)

@@ -11,7 +11,11 @@ import type { Authenticate, Caller } from './authenticate.ts'
  */
 export type Logout = (caller: Caller, deadline: Deadline, requester: Requester) => Promise<void>
 
-export function createLogout({ loginTokens, clock, audit }: Ports): Logout {
+export function createLogout({
+  loginTokens,
+  clock,
+  audit,
+}: Pick<Ports, 'loginTokens' | 'clock' | 'audit'>): Logout {
   return async function logout({ token, customer, digest }, deadline, requester) {
     if (token.name !== LOGIN_TOKEN_NAME) throw new LoginTokenRequired()
     const revoked = await deadline.run((timeoutMs) =>
@@ -32,7 +36,7 @@ export function createLogout({ loginTokens, clock, audit }: Ports): Logout {
  * the client takes that response for a logout.
  */
 export function createAuthenticateForLogout(
-  { secrets, invalidations }: Ports,
+  { secrets, invalidations }: Pick<Ports, 'secrets' | 'invalidations'>,
   authenticate: Authenticate,
 ): Authenticate {
   return async function authenticateForLogout(presented, deadline, requester) {

@@ -38,7 +38,10 @@ export function createManageCustomers({
   clock,
   ids,
   audit,
-}: Ports): ManageCustomers {
+}: Pick<
+  Ports,
+  'customers' | 'invalidations' | 'passwords' | 'blocklist' | 'clock' | 'ids' | 'audit'
+>): ManageCustomers {
   async function toHash(password: NewPassword): Promise<string> {
     if ('password' in password) {
       refuse('password', newPasswordProblem(password.password))

@@ -56,7 +56,9 @@ export interface ManageTokens {
 const PRUNE_TRIES = 100
 const PRUNE_PAUSE_MS = 100
 
-export function createManageTokens(ports: Ports): ManageTokens {
+export function createManageTokens(
+  ports: Pick<Ports, 'loginTokens' | 'secrets' | 'clock' | 'ids' | 'audit'>,
+): ManageTokens {
   const { loginTokens, secrets, clock, ids, audit } = ports
   return {
     async create({ customerId, name, abilities, expiresAtMs }, deadline) {

@@ -6,7 +6,10 @@ import { type Requester, requesterFields } from '../requester.ts'
 export type VerifyServiceToken = (presented: string | null, requester: Requester) => string
 
 /** The only check of a service route. It accepts no customer's token, and `authenticate` accepts no service token. */
-export function createVerifyServiceToken({ serviceSecrets, audit }: Ports): VerifyServiceToken {
+export function createVerifyServiceToken({
+  serviceSecrets,
+  audit,
+}: Pick<Ports, 'serviceSecrets' | 'audit'>): VerifyServiceToken {
   return function verifyServiceToken(presented, requester) {
     const name = presented === null ? null : serviceSecrets.nameOf(presented)
     if (name === null) {
