@@ -124,7 +124,7 @@ await runProgram({ version: '1.0.0', routes: ({ customers }) => [${declarations}
     [
       'a use case that is called while routes are declared',
       `(customers.find('a', null as never), ${good})`,
-      /^latchkey: The routes are only being read: .*\n$/,
+      /^latchkey: This use case cannot be called: .*\n$/,
     ],
   ] as const) {
     for (const command of ['routes', 'openapi'])
