@@ -1,9 +1,13 @@
-/** Checks everything, one heading a step, and sums up; exits 1 when a step failed: `npm run check`. */
+/**
+ * Checks everything under one heading for each step, and prints a summary; exits 1 when a step failed: `npm run check`.
+ * `npm run check -- static modules` runs these parts only; the third one is `programs`.
+ */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { splitTestFiles } from './support/test-files.ts'
 
 interface Step {
+  readonly part: 'static' | 'modules' | 'programs'
   readonly name: string
   readonly command: readonly [program: string, ...args: string[]]
 }
@@ -13,6 +17,7 @@ const node = process.execPath
 
 const STEPS: readonly Step[] = [
   {
+    part: 'static',
     name: 'format and lint',
     command: [
       node,
@@ -22,9 +27,14 @@ const STEPS: readonly Step[] = [
       ...(process.stdout.isTTY ? [] : ['--colors=off']),
     ],
   },
-  { name: 'types', command: [node, 'node_modules/typescript/bin/tsc', '--noEmit', '--project', '.'] },
-  { name: 'unused code', command: [node, 'node_modules/knip/bin/knip.js'] },
   {
+    part: 'static',
+    name: 'types',
+    command: [node, 'node_modules/typescript/bin/tsc', '--noEmit', '--project', '.'],
+  },
+  { part: 'static', name: 'unused code', command: [node, 'node_modules/knip/bin/knip.js'] },
+  {
+    part: 'static',
     name: 'architecture and packages',
     command: [
       node,
@@ -36,20 +46,31 @@ const STEPS: readonly Step[] = [
       'tests/package.test.ts',
     ],
   },
-  { name: 'tests of modules, with coverage', command: [node, '--import', 'tsx', 'tests/coverage.ts'] },
   {
+    part: 'modules',
+    name: 'tests of modules, with coverage',
+    command: [node, '--import', 'tsx', 'tests/coverage.ts'],
+  },
+  {
+    part: 'programs',
     name: 'tests of programs',
     command: [node, '--import', 'tsx', 'tests/run.ts', ...splitTestFiles().others],
   },
 ]
 
-const results = STEPS.map(({ name, command: [program, ...args] }) => {
-  print(`\n=== ${name} ===`)
-  const beganMs = performance.now()
-  const { status, error } = spawnSync(program, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
-  if (error !== undefined) print(`${error}`)
-  return { name, passed: status === 0, seconds: (performance.now() - beganMs) / 1000 }
-})
+const parts = process.argv.slice(2)
+const unknown = parts.filter((part) => !STEPS.some((step) => step.part === part))
+if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.`)
+
+const results = STEPS.filter(({ part }) => parts.length === 0 || parts.includes(part)).map(
+  ({ name, command: [program, ...args] }) => {
+    print(`\n=== ${name} ===`)
+    const beganMs = performance.now()
+    const { status, error } = spawnSync(program, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+    if (error !== undefined) print(`${error}`)
+    return { name, passed: status === 0, seconds: (performance.now() - beganMs) / 1000 }
+  },
+)
 
 print('\n=== summary ===')
 for (const { name, passed, seconds } of results) {

@@ -31,7 +31,7 @@ export const sqliteProgram = {
 export async function sqliteDatabase(): Promise<Database> {
   if (process.env.TSX_TSCONFIG_PATH !== sqliteProgram.env.TSX_TSCONFIG_PATH)
     throw new Error('Run tests on SQLite by `TEST_BACKEND=sqlite npm test -- <file>`.')
-  const { href } = pathToFileURL(join(example, 'src/application/ports/database.ts'))
+  const { href } = pathToFileURL(join(example, 'src/service-database.ts'))
   return (await import(href)).sqliteDatabase
 }
 
