@@ -38,14 +38,19 @@ export function createClients(run: Run, history: History, database: Database, { 
 
   async function logOut({ service, machine }: Process, known: Known): Promise<void> {
     const { token, digest } = known
+    const beganMs = time.nowMs
+    let isRefused = false
     try {
       await service.authenticateForLogout(digest, DEADLINE, REQUESTER)
       await service.tokens.revoke({ id: token.id, digest }, machine.clock.nowMs(), 1000)
     } catch (error) {
       if (!(error instanceof InvalidToken)) throw error
+      isRefused = true
     }
-    // A refusal acknowledges too, also of an expired token.
-    acknowledge([known])
+    // A refusal acknowledges too. If the token has expired by this machine's clock, that may be the reason: the refusal
+    // then says nothing about a revocation that was committed meanwhile.
+    const hasExpired = (token.expiresAtMs ?? Infinity) <= machine.clock.nowMs()
+    acknowledge([known], isRefused && hasExpired ? beganMs : time.nowMs)
   }
 
   async function logIn({ service, machine }: Process, customerId: string): Promise<void> {
@@ -61,9 +66,10 @@ export function createClients(run: Run, history: History, database: Database, { 
     if ((await service.disable(customerId)) !== null) acknowledge(concerned)
   }
 
-  function acknowledge(tokens: readonly Known[]): void {
+  /** Acknowledges the tokens that had ended at `endedByMs`. */
+  function acknowledge(tokens: readonly Known[], endedByMs = time.nowMs): void {
     const at = history.step()
-    const ended = tokens.filter(({ endedMs }) => endedMs <= time.nowMs)
+    const ended = tokens.filter(({ endedMs }) => endedMs <= endedByMs)
     for (const token of ended) token.acknowledgedAt = Math.min(token.acknowledgedAt, at)
     validateEverywhere(ended)
     time.after(300, () => validateEverywhere(ended))
