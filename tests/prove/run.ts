@@ -1,4 +1,4 @@
-/** Tests the promises of the reliability plan: `npm run prove [-- --size ci|release] [--row B1]… [--mutants 1/3]`. */
+/** Tests the promises of the reliability plan: `npm run prove [-- --size ci|release] [--row B1]… [--rows 1/2] [--mutants 1/3]`. */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openTestServer } from '../support/test-server.ts'
@@ -21,12 +21,16 @@ const { values } = parseArgs({
     row: { type: 'string', multiple: true, default: [] },
     'no-mutants': { type: 'boolean', default: false },
     mutants: { type: 'string', default: '1/1' },
+    rows: { type: 'string', default: '1/1' },
   },
 })
 const size = values.size === 'ci' || values.size === 'release' ? values.size : usage(`no size ${values.size}`)
 for (const id of values.row) if (!ROWS.some((row) => row.id === id)) usage(`no row ${id}`)
 const [part, parts] = partOf(values.mutants)
-const rows = ROWS.filter(({ id }) => values.row.length === 0 || values.row.includes(id))
+const [rowPart, rowParts] = partOf(values.rows)
+const rows = ROWS.filter(({ id }) => values.row.length === 0 || values.row.includes(id)).filter(
+  (_, index) => index % rowParts === rowPart - 1,
+)
 
 const runner = createRowRunner()
 let interrupted = false
@@ -123,10 +127,10 @@ function line(...cells: readonly string[]): string {
   return cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' ')
 }
 
-/** Parses the part of all mutants to run, such as the first of three: `1/3`. */
+/** Parses the part of all rows or mutants to run, such as the first of three: `1/3`. */
 function partOf(text: string): readonly [part: number, parts: number] {
   const [, part = 0, parts = 0] = /^([1-9]\d?)\/([1-9]\d?)$/.exec(text)?.map(Number) ?? []
-  return part > 0 && part <= parts ? [part, parts] : usage(`no part of mutants ${text}, such as 1/3`)
+  return part > 0 && part <= parts ? [part, parts] : usage(`no part ${text}, such as 1/3`)
 }
 
 function usage(problem: string): never {
