@@ -19,7 +19,6 @@ import {
   ACKNOWLEDGED_BEFORE_APPLIED,
   ENDLESS_LEASE,
   LOGIN_TOKENS,
-  LOGIN_UNSETTLED,
   NOTHING_APPLIED,
   REVOKED_AGAIN,
 } from '../naive-forms.ts'
@@ -52,7 +51,6 @@ export const historyRows: readonly Row[] = [
         replace: "where $2::uuid is not null and name = 'login' and revoked_at is null",
       },
       REVOKED_AGAIN,
-      LOGIN_UNSETTLED,
     ],
     async run(trial) {
       const file = join(trial.folder, 'history.ndjson')
