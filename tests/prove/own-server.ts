@@ -61,7 +61,12 @@ export async function freshDataDir(trial: Trial): Promise<string> {
     const dataDir = join(folder, 'draft')
     const made = await openEmbeddedPostgres({ dataDir, home: sharedFolder, role: 'command' }, hostOf(trial))
     await made.close()
-    renameSync(dataDir, whole)
+    try {
+      renameSync(dataDir, whole)
+    } catch (error) {
+      // Another row that runs beside this one was first.
+      if (!existsSync(whole)) throw error
+    }
   }
   const dataDir = join(folder, randomBytes(4).toString('hex'))
   execFileSync('cp', ['-a', whole, dataDir])

@@ -19,6 +19,8 @@ export const overloadRows: readonly Row[] = [
     id: 'I1',
     promise: 'offered half to four times its capacity, it refuses the excess and serves the rest',
     sizes: { ci: 1, release: 10 },
+    // Its capacity is measured: other rows beside it would end meanwhile.
+    alone: true,
     mutants: [
       {
         name: 'the queue has no limit',
