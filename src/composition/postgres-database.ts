@@ -1,19 +1,14 @@
-import { locateDataFolder } from '../adapters/embedded-postgres/data-folder.ts'
-import { openEmbeddedPostgres } from '../adapters/embedded-postgres/open-embedded-postgres.ts'
 import { memoryLoginThrottle } from '../adapters/memory/login-throttle.ts'
-import { secretFolder } from '../adapters/node-fs/permissions.ts'
 import { countActiveTokens } from '../adapters/postgres/active-tokens.ts'
 import { DatabaseRefused } from '../adapters/postgres/connection/database-refused.ts'
 import { type DatabasePool, openPool } from '../adapters/postgres/connection/pool.ts'
 import { postgresCustomers } from '../adapters/postgres/customers.ts'
 import { checkServer, checkTriggers } from '../adapters/postgres/diagnostics/check-server.ts'
-import { examineDatabase } from '../adapters/postgres/diagnostics/examine-database.ts'
 import { postgresReadiness } from '../adapters/postgres/diagnostics/readiness.ts'
 import { postgresLoginThrottle, pruneLoginAttempts } from '../adapters/postgres/login-throttle.ts'
 import { postgresLoginTokens } from '../adapters/postgres/login-tokens.ts'
 import {
   LATCHKEY_MIGRATIONS,
-  loadRunner,
   type MigrationSet,
   migrate,
   pendingMigrations,
@@ -27,7 +22,8 @@ import type { Configuration } from '../application/configuration.ts'
 import { canServe } from '../application/jobs/readiness.ts'
 import type { Database, DatabaseContext, OpenDatabase, Role } from '../application/ports/database.ts'
 import type { LoginThrottle } from '../application/ports/login-throttle.ts'
-import { type CheckResult, checkPassed } from '../lib/check-result.ts'
+import { examinePostgres } from './examine-postgres.ts'
+import { reachServer, type Server, withServer } from './postgres-server.ts'
 
 /** The default database: the PostgreSQL of `DATABASE_URL`, or the embedded PostgreSQL. */
 export const postgresDatabase: Database = createPostgresDatabase([])
@@ -126,88 +122,10 @@ function openInvalidations(
   })
 }
 
-async function examinePostgres(
-  context: DatabaseContext,
-  sets: readonly MigrationSet[],
-): Promise<readonly CheckResult[]> {
-  const { configuration } = context
-  const folder = configuration.databaseUrl === null ? locateDataFolder(embeddedLocation(configuration)) : null
-  const folderResults = folder === null ? [] : [secretFolder('files.DATA_DIR', folder.path)]
-  if (folder?.isPrepared === false)
-    return [
-      ...folderResults,
-      checkPassed('database', 'The embedded PostgreSQL does not exist yet; the first start creates it.'),
-    ]
-  const { prepared, migrate, bcryptCost, workers, poolMax } = configuration
-  // Besides its pool, each process has a listener connection and a publisher connection.
-  const connections = workers * (poolMax + 2)
-  const server = await reachServer('command', context)
-  try {
-    const { url, directUrl } = server
-    const settings = { url, directUrl, sets, prepared, migrate, bcryptCost, connections }
-    return [...folderResults, ...(await examineDatabase(settings))]
-  } finally {
-    await server.close()
-  }
-}
-
-/** Returns the location of the embedded PostgreSQL. */
-function embeddedLocation({ dataDir }: Configuration): { dataDir: string | undefined; home: string } {
-  return { dataDir: dataDir ?? undefined, home: process.cwd() }
-}
-
 /** Counts in memory when no other process shares the counts: on the embedded database, with one worker. */
 function loginThrottle(pool: DatabasePool, { configuration, clock }: DatabaseContext): LoginThrottle {
   const isAlone = configuration.databaseUrl === null && configuration.workers === 1
   return isAlone ? memoryLoginThrottle(configuration, clock) : postgresLoginThrottle(pool, configuration)
-}
-
-/** Calls `use` with the URL of a direct connection to the configured server. Does not check the schema. */
-async function withServer<T>(context: DatabaseContext, use: (directUrl: string) => Promise<T>): Promise<T> {
-  const server = await reachServer('command', context)
-  try {
-    return await use(server.directUrl)
-  } finally {
-    await server.close()
-  }
-}
-
-interface Server {
-  readonly url: string
-  /** URL of the same database, without a transaction pooler. */
-  readonly directUrl: string
-  /** The folder of the embedded PostgreSQL; null for an external server. */
-  readonly dataDir: string | null
-  readonly notes: readonly string[]
-  readonly lost: Promise<never>
-  close(): Promise<void>
-}
-
-const NEVER = new Promise<never>(() => {})
-
-async function reachServer(role: Role, { configuration, log }: DatabaseContext): Promise<Server> {
-  const { databaseUrl, databaseDirectUrl } = configuration
-  if (databaseUrl !== null) {
-    const directUrl = databaseDirectUrl ?? databaseUrl
-    return { url: databaseUrl, directUrl, dataDir: null, notes: [], lost: NEVER, close: async () => {} }
-  }
-  const embedded = await openEmbeddedPostgres({
-    ...embeddedLocation(configuration),
-    // A service uses the embedded PostgreSQL exclusively; commands share it.
-    role: role === 'command' ? 'command' : 'service',
-    onEvent: (event, { reason }) => {
-      if (event === 'embedded_postgres.creating') void loadRunner()
-      else log.warn(event, typeof reason === 'string' ? { detail: reason } : {})
-    },
-  })
-  return {
-    url: embedded.url,
-    directUrl: embedded.url,
-    dataDir: embedded.dataDir,
-    notes: embedded.notes,
-    lost: embedded.lost,
-    close: () => embedded.close(),
-  }
 }
 
 async function migrateOrCheck(

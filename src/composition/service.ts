@@ -96,17 +96,17 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
     })
     const usage = openTokenUsage(configuration, stores, log)
     const ports: Ports = { ...stores, usage }
-    const keys = instrumentedUseCases(createUseCases(ports, configuration), metrics)
+    const useCases = instrumentedUseCases(createUseCases(ports, configuration), metrics)
     const ops = openOps({ configuration, version, clock, collect: collectMetrics, times })
     const readiness = debouncedReadiness(() => checkDatabase(database), clock)
-    const table = routeTable(options, keys, {
+    const table = routeTable(options, useCases, {
       readiness: () => readinessReport(readiness, ports, server.draining()),
       url: () => configuration.publicUrl ?? server.url,
       collectMetrics,
       ops,
     })
     const access = openAccessLog(configuration, accessLines)
-    const server: RunningServer = await startServer(table, keys, log, access, configuration, {
+    const server: RunningServer = await startServer(table, useCases, log, access, configuration, {
       onEnded: metrics.requests.observe,
       tracing: openTelemetryTracing(options.version),
     })
@@ -114,17 +114,19 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
     // With several workers, the primary serves the metrics of all.
     const listener = isWorker
       ? null
-      : await startMetricsServer(collectMetrics, keys, log, configuration).catch(async (error: unknown) => {
-          await server.drain({ delayMs: 0, deadlineMs: 0 })
-          throw error
-        })
+      : await startMetricsServer(collectMetrics, useCases, log, configuration).catch(
+          async (error: unknown) => {
+            await server.drain({ delayMs: 0, deadlineMs: 0 })
+            throw error
+          },
+        )
     const stopSampling = ops?.start(log)
     process.on('exit', access.close)
     const pruning = startPruning(prunables(configuration, ports, database), pruningTimes, clock, log)
     return {
       url: configuration.publicUrl ?? server.url,
       database,
-      useCases: keys,
+      useCases,
       invalidations: ports.invalidations,
       audit,
       collectMetrics,

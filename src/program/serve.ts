@@ -105,10 +105,10 @@ async function serveByWorkers(options: ServeOptions): Promise<void> {
         log.setLevel(settings.logLevel)
       }),
     )
-    const keys = createUseCases(ports, configuration)
+    const useCases = createUseCases(ports, configuration)
     const collect = async () => (await workers.ask('metrics')) as readonly MetricFamily[]
-    const metrics = await startMetricsServer(collect, keys, log, configuration)
-    process.stderr.write(await welcome(url, database, keys, configuration))
+    const metrics = await startMetricsServer(collect, useCases, log, configuration)
+    process.stderr.write(await welcome(url, database, useCases, configuration))
 
     const stop = async (name: EndingSignal) => {
       const delayMs = name === 'SIGTERM' ? configuration.drainDelayMs : 0

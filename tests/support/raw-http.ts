@@ -20,7 +20,7 @@ type Piece = string | Buffer | number
 
 /**
  * Sends exact bytes on a new connection. A number waits that many milliseconds. Collects the responses until the server
- * closes the connection, `answers` responses are complete, or no byte arrives within `quietMs`.
+ * closes the connection, `responses` responses are complete, or no byte arrives within `quietMs`.
  */
 export async function sendRaw(
   port: number,

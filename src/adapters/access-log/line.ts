@@ -28,12 +28,12 @@ export function countLine(level: 'info' | 'warn', event: string, count: number, 
 
 /** Returns the current time as ISO 8601; the text is cached for its millisecond. */
 function cachedTimes({ nowMs }: Clock): () => string {
-  let lifetimeMs = Number.NaN
+  let cachedMs = Number.NaN
   let text = ''
   return function time() {
     const ms = nowMs()
-    if (ms !== lifetimeMs) {
-      lifetimeMs = ms
+    if (ms !== cachedMs) {
+      cachedMs = ms
       text = new Date(ms).toISOString()
     }
     return text

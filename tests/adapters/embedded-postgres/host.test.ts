@@ -56,7 +56,7 @@ test(
 )
 
 test(
-  'root without an account postgres runs the server as nobody; without either, it is refused in one line',
+  'root without the accounts postgres and "nobody" is refused in one line; with "nobody" alone, the server runs as it',
   asRoot,
   async (t) => {
     const home = testFolder(t)

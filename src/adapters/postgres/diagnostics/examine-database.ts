@@ -4,12 +4,12 @@ import { serverFaults } from '../connection/server-faults.ts'
 import { sqlState } from '../connection/sql-state.ts'
 import { isTransactionPooler } from '../connection/transaction-pooler.ts'
 import { type MigrationSet, pendingMigrations } from '../migrations.ts'
-import { clockSkew } from './clock-skew.ts'
+import { checkClock } from './clock-skew.ts'
 import { connectionLimits } from './connections.ts'
-import { receivesNotifications } from './listener-connection.ts'
-import { keepsPreparedStatements } from './prepared-statements.ts'
+import { checkListenerConnection } from './listener-connection.ts'
+import { checkPreparedStatements } from './prepared-statements.ts'
 import { serviceConditions } from './service-conditions.ts'
-import { storedHashes } from './stored-hashes.ts'
+import { checkStoredHashes } from './stored-hashes.ts'
 
 /** The settings against which a database is checked. */
 export interface DatabaseSettings {
@@ -27,8 +27,6 @@ export interface DatabaseSettings {
 
 const QUERY_MS = 10_000
 const TOO_MANY_CONNECTIONS = '53300'
-/** A skew that does not matter to token lifetimes and limit windows, which last seconds or more. */
-const MAX_SKEW_MS = 1000
 
 /**
  * Checks a PostgreSQL server over separate connections and changes nothing in it. Never rejects: when the server cannot be
@@ -42,23 +40,25 @@ export async function examineDatabase(settings: DatabaseSettings): Promise<reado
   if (reached.some(({ state }) => state === 'failure')) return reached
 
   const isPooled = await isTransactionPooler(url, QUERY_MS).catch(() => false)
-  const findings = [
+  const results = [
     await attempt('database.server', () => server(directUrl)),
     await attempt('database.migrations', () => migrations(settings)),
-    await attempt('database.link', () => link(url, directUrl, isPooled)),
-    await attempt('database.clock', () => clock(directUrl)),
+    await attempt('database.link', () =>
+      checkListenerConnection({ url, directUrl, isPooled, queryMs: QUERY_MS }),
+    ),
+    await attempt('database.clock', () => checkClock(directUrl, QUERY_MS)),
     await attempt('database.connections', () => connectionLimits(url, settings.connections, QUERY_MS)),
-    await attempt('database.passwords', () => passwords(directUrl, settings.bcryptCost)),
+    await attempt('database.passwords', () => checkStoredHashes(directUrl, settings.bcryptCost, QUERY_MS)),
   ]
-  const pending = findings.find(({ name }) => name === 'database.migrations')?.facts?.pending ?? []
+  const pending = results.find(({ name }) => name === 'database.migrations')?.facts?.pending ?? []
   // Pending migrations create what these checks would report as missing.
   if (Array.isArray(pending) && pending.length === 0) {
     const conditions = serviceConditions(url, QUERY_MS)
-    findings.push(...(await conditions.catch((error: unknown) => [failed('database.schema', error)])))
+    results.push(...(await conditions.catch((error: unknown) => [failed('database.schema', error)])))
   }
   if (isPooled && prepared)
-    findings.push(await attempt('database.prepared', () => preparedThroughPooler(url)))
-  return [...reached, ...findings]
+    results.push(await attempt('database.prepared', () => checkPreparedStatements(url, QUERY_MS)))
+  return [...reached, ...results]
 }
 
 async function attempt(name: string, check: () => Promise<CheckResult>): Promise<CheckResult> {
@@ -133,88 +133,4 @@ async function migrations({ directUrl, sets, migrate }: DatabaseSettings): Promi
         'The next start applies it, or the command migrate.',
         facts,
       )
-}
-
-async function link(url: string, directUrl: string, isPooled: boolean): Promise<CheckResult> {
-  const isDirectPooled = directUrl === url ? isPooled : await isTransactionPooler(directUrl, QUERY_MS)
-  const facts = { pooler: isPooled }
-  if (isDirectPooled)
-    return checkFailed(
-      'database.link',
-      'failure',
-      'The listener connection goes through a transaction pooler, which loses notifications: no validation is cached, and a logout takes a second.',
-      'Set DATABASE_DIRECT_URL to the address of the server itself.',
-      facts,
-    )
-  const lagMs = await receivesNotifications({ url, directUrl, queryMs: QUERY_MS })
-  if (lagMs === null)
-    return checkFailed(
-      'database.link',
-      'failure',
-      'A notification through DATABASE_URL is not received on the listener connection: no validation is cached, and a logout takes a second.',
-      'Set DATABASE_URL and DATABASE_DIRECT_URL to the same database.',
-      facts,
-    )
-  const way = isPooled ? ' through the transaction pooler' : ''
-  return checkPassed(
-    'database.link',
-    `A notification${way} is received on the listener connection after ${lagMs} ms.`,
-    {
-      ...facts,
-      heard_ms: lagMs,
-    },
-  )
-}
-
-async function clock(url: string): Promise<CheckResult> {
-  const skewMs = await clockSkew(url, QUERY_MS)
-  const facts = { skew_ms: skewMs, threshold_ms: MAX_SKEW_MS }
-  const message = `This machine's clock is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead of'} the database's.`
-  if (Math.abs(skewMs) <= MAX_SKEW_MS) return checkPassed('database.clock', message, facts)
-  return checkFailed(
-    'database.clock',
-    'warning',
-    message,
-    'Synchronise both clocks with NTP: tokens expire by the clock of each instance.',
-    facts,
-  )
-}
-
-async function passwords(url: string, cost: number): Promise<CheckResult> {
-  const stored = await storedHashes(url, cost, QUERY_MS)
-  if (stored === null) return checkPassed('database.passwords', 'There are no customers yet.')
-  const { damaged, dearer } = stored
-  const facts = { damaged, dearer }
-  if (damaged > 0)
-    return checkFailed(
-      'database.passwords',
-      'warning',
-      `${damaged} stored password hashes are damaged: these customers cannot log in.`,
-      'Set new passwords for them with the command customer password.',
-      facts,
-    )
-  if (dearer > 0)
-    return checkFailed(
-      'database.passwords',
-      'warning',
-      `${dearer} stored password hashes cost more than BCRYPT_COST=${cost}: the response time of a login reveals that these customers exist.`,
-      'Raise BCRYPT_COST to their cost, or leave it: each login replaces one of these hashes.',
-      facts,
-    )
-  return checkPassed(
-    'database.passwords',
-    'Every stored password hash is whole, and none costs more than BCRYPT_COST.',
-    facts,
-  )
-}
-
-async function preparedThroughPooler(url: string): Promise<CheckResult> {
-  if (await keepsPreparedStatements(url, QUERY_MS))
-    return checkPassed('database.prepared', 'The transaction pooler keeps prepared statements.')
-  return checkFailed(
-    'database.prepared',
-    'failure',
-    'The transaction pooler breaks prepared statements.',
-    'Set DATABASE_PREPARED=off.',
-  )
 }

@@ -1,0 +1,62 @@
+import { openEmbeddedPostgres } from '../adapters/embedded-postgres/open-embedded-postgres.ts'
+import { loadRunner } from '../adapters/postgres/migrations.ts'
+import type { Configuration } from '../application/configuration.ts'
+import type { DatabaseContext, Role } from '../application/ports/database.ts'
+
+/** A PostgreSQL server that this process can reach, started by it if it is the embedded one. */
+export interface Server {
+  readonly url: string
+  /** URL of the same database, without a transaction pooler. */
+  readonly directUrl: string
+  /** The folder of the embedded PostgreSQL; null for an external server. */
+  readonly dataDir: string | null
+  readonly notes: readonly string[]
+  readonly lost: Promise<never>
+  close(): Promise<void>
+}
+
+const NEVER = new Promise<never>(() => {})
+
+/** Returns the server of `DATABASE_URL`; without that setting, starts or joins the embedded PostgreSQL. */
+export async function reachServer(role: Role, { configuration, log }: DatabaseContext): Promise<Server> {
+  const { databaseUrl, databaseDirectUrl } = configuration
+  if (databaseUrl !== null) {
+    const directUrl = databaseDirectUrl ?? databaseUrl
+    return { url: databaseUrl, directUrl, dataDir: null, notes: [], lost: NEVER, close: async () => {} }
+  }
+  const embedded = await openEmbeddedPostgres({
+    ...embeddedLocation(configuration),
+    // A service uses the embedded PostgreSQL exclusively; commands share it.
+    role: role === 'command' ? 'command' : 'service',
+    onEvent: (event, { reason }) => {
+      if (event === 'embedded_postgres.creating') void loadRunner()
+      else log.warn(event, typeof reason === 'string' ? { detail: reason } : {})
+    },
+  })
+  return {
+    url: embedded.url,
+    directUrl: embedded.url,
+    dataDir: embedded.dataDir,
+    notes: embedded.notes,
+    lost: embedded.lost,
+    close: () => embedded.close(),
+  }
+}
+
+/** Calls `use` with the URL of a direct connection to the configured server. Does not check the schema. */
+export async function withServer<T>(
+  context: DatabaseContext,
+  use: (directUrl: string) => Promise<T>,
+): Promise<T> {
+  const server = await reachServer('command', context)
+  try {
+    return await use(server.directUrl)
+  } finally {
+    await server.close()
+  }
+}
+
+/** Returns the location of the embedded PostgreSQL. */
+export function embeddedLocation({ dataDir }: Configuration): { dataDir: string | undefined; home: string } {
+  return { dataDir: dataDir ?? undefined, home: process.cwd() }
+}
