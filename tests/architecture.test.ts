@@ -40,7 +40,7 @@ describe('The architecture', () => {
 
   test('assigns every production package to an adapter', () => {
     assert.deepEqual(
-      installed.filter((name) => !MODULES.some((room) => lists(room, name))),
+      installed.filter((name) => !MODULES.some((module) => lists(module, name))),
       [],
     )
   })
@@ -54,7 +54,7 @@ describe('The architecture', () => {
     assert.deepEqual(missing, [])
   })
 
-  test('compiles domain and application without the types of node or a browser', () => {
+  test('compiles lib, domain and application without the types of Node or a browser', () => {
     assert.ok(core.length > 0)
     assert.deepEqual(foreignNames(core), [])
   })

@@ -173,16 +173,16 @@ function shortfalls(coverage: ReadonlyMap<string, FileCoverage>): readonly strin
 }
 
 function printTable(coverage: ReadonlyMap<string, FileCoverage>): void {
-  const rooms = new Map<string, [file: string, FileCoverage][]>()
+  const filesByModule = new Map<string, [file: string, FileCoverage][]>()
   for (const entry of coverage) {
-    const room = findModule(entry[0])?.path ?? entry[0]
-    rooms.set(room, [...(rooms.get(room) ?? []), entry])
+    const module = findModule(entry[0])?.path ?? entry[0]
+    filesByModule.set(module, [...(filesByModule.get(module) ?? []), entry])
   }
   print('\npart                          lines   branches  not covered (b: one arm of a branch)')
-  for (const [room, files] of [...rooms, ['everything', [...coverage]] as const]) {
+  for (const [module, files] of [...filesByModule, ['everything', [...coverage]] as const]) {
     const counts = files.map(([, file]) => file)
-    print(`${room.padEnd(26)}${percentages(counts)}`)
-    if (room === 'everything') break
+    print(`${module.padEnd(26)}${percentages(counts)}`)
+    if (module === 'everything') break
     for (const [file, { missing }] of files) {
       if (missing.length > 0) print(`  ${file}: ${shortened(missing)}`)
     }

@@ -331,9 +331,9 @@ await runProgram({ version: '1.0.0', database })
         // A new connection each, so that every worker gets a request.
         const me = async () => {
           // On a busy machine the store may not respond in time.
-          for (;;) {
+          for (let attempt = 1; ; attempt++) {
             const { status } = await callAt(url, '/api/me', { token, headers: { Connection: 'close' } })
-            if (status !== 503) return status
+            if (status !== 503 || attempt === 20) return status
           }
         }
         const statuses = async () => new Set(await Promise.all(Array.from({ length: 20 }, me)))

@@ -11,12 +11,12 @@ const text = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8
 const code = (name: string) => `\`${name}\``
 
 test('the table of metrics matches the code', () => {
-  const rows = Object.entries<Definition>(METRICS).map(([name, { type, labels, meaning, together }]) => [
+  const rows = Object.entries<Definition>(METRICS).map(([name, { type, labels, meaning, aggregator }]) => [
     code(name),
     type,
     labels.map(code).join(', '),
     meaning,
-    together,
+    aggregator,
   ])
   const table = markdownTable(['metric', 'type', 'labels', 'meaning', 'workers'], rows)
   assert.ok(text.includes(`\n\n${table}\n\n`), table)

@@ -33,7 +33,7 @@ export interface Configuration {
   /** Null for the version of the package. */
   readonly appVersion: string | null
   readonly bcryptCost: number
-  /** For all workers together; null for the number of processors. */
+  /** Passwords that one process hashes at the same time; null for the number of processors divided by `workers`. */
   readonly hashingConcurrency: number | null
   /** The number of threads in libuv's pool, which hashing shares. */
   readonly threadPoolSize: number

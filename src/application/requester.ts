@@ -5,7 +5,7 @@ export interface Requester {
   readonly requestId: string
   /** The network address of the client: an IPv4 address, or the first 64 bits of an IPv6 address. */
   readonly address: string
-  /** Aborts when the client disconnects; created on first access. */
+  /** Aborts when the client disconnects or the deadline of the route passes; created on first access. */
   readonly signal: Cancellation
 }
 

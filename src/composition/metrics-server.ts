@@ -21,7 +21,7 @@ export async function freeMetricsAddress({ metricsHost, metricsPort }: Configura
 /** Serves only the metrics on `METRICS_HOST` and `METRICS_PORT`, without authentication. */
 export async function startMetricsServer(
   collect: CollectMetrics,
-  keys: UseCases,
+  useCases: UseCases,
   log: Log,
   configuration: Configuration,
 ): Promise<MetricsServer> {
@@ -29,7 +29,7 @@ export async function startMetricsServer(
   if (port === null) return { close: async () => {} }
   const routes = [metricsRoute('none', async () => exposition(await collect()))]
   const noAccessLog = { everyResponse: false, responded() {} }
-  const server = await startServer(routes, keys, log, noAccessLog, { ...configuration, host, port })
+  const server = await startServer(routes, useCases, log, noAccessLog, { ...configuration, host, port })
   log.info('metrics.started', { address: server.url })
   return { close: () => server.drain({ delayMs: 0, deadlineMs: DEADLINE_MS }) }
 }

@@ -68,7 +68,7 @@ export async function openPostgres(
       max: configuration.poolMax,
       prepared: configuration.prepared,
       onEvent({ kind, detail }) {
-        if (kind === 'disk_full') readiness.diskFull()
+        if (kind === 'disk_full') readiness.reportDiskFull()
         log.warn(`database.${kind}`, { detail })
       },
     })

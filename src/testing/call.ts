@@ -33,8 +33,8 @@ export async function callAt(
     headers: sent,
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
-  const { status, headers: responded } = response
+  const { status, headers: responseHeaders } = response
   const text = await response.text()
-  const isJson = /\bjson\b/.test(responded.get('content-type') ?? '')
-  return { status, headers: responded, body: text === '' ? null : isJson ? JSON.parse(text) : text }
+  const isJson = /\bjson\b/.test(responseHeaders.get('content-type') ?? '')
+  return { status, headers: responseHeaders, body: text === '' ? null : isJson ? JSON.parse(text) : text }
 }

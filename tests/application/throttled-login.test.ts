@@ -12,7 +12,7 @@ import { movableClock } from '../../src/testing/movable-clock.ts'
 import { turn } from '../support/fakes.ts'
 
 const attempt = { account: 'ana@example.com', address: '192.0.2.1' }
-const taken: LoginAdmission = { kind: 'taken', place: { ...attempt, takenAtMs: 7 } }
+const taken: LoginAdmission = { kind: 'taken', slot: { ...attempt, takenAtMs: 7 } }
 const wait: LoginAdmission = { kind: 'wait', forMs: 25 }
 const limit = { name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 1000 } as const
 
@@ -24,8 +24,8 @@ function createAttempt(...admissions: readonly LoginAdmission[]) {
   let taking = 0
   const throttle: LoginThrottle = {
     take: async () => admissions[Math.min(taking++, admissions.length - 1)] as LoginAdmission,
-    async settle(place, outcome) {
-      assert.equal(place.takenAtMs, 7)
+    async settle(slot, outcome) {
+      assert.equal(slot.takenAtMs, 7)
       outcomes.push(outcome)
     },
   }

@@ -205,7 +205,7 @@ async function startProxy(target: () => string) {
     const stubbed = stub(path, seen.filter((one) => one.path === path).length)
     if (stubbed === null) {
       const { authorization, 'content-type': type } = request.headers
-      const responded = await fetch(target() + path, {
+      const upstream = await fetch(target() + path, {
         method: request.method ?? 'GET',
         headers: {
           ...(authorization === undefined ? {} : { Authorization: authorization }),
@@ -213,8 +213,8 @@ async function startProxy(target: () => string) {
         },
         ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
       })
-      response.writeHead(responded.status, { 'Content-Type': 'application/json; charset=utf-8' })
-      response.end(await responded.text())
+      response.writeHead(upstream.status, { 'Content-Type': 'application/json; charset=utf-8' })
+      response.end(await upstream.text())
       return
     }
     const { status, retryAfter } = stubbed

@@ -6,7 +6,7 @@ export function idlePorts(): Pick<Ports, 'blocklist' | 'throttle' | 'usage' | 'a
   return {
     blocklist: { has: () => false },
     throttle: {
-      take: async (attempt) => ({ kind: 'taken', place: { ...attempt, takenAtMs: 0 } }),
+      take: async (attempt) => ({ kind: 'taken', slot: { ...attempt, takenAtMs: 0 } }),
       settle: async () => {},
     },
     usage: { used() {} },

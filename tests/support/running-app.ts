@@ -79,8 +79,8 @@ export async function startApp({
   let pool: DatabasePool | undefined
   const watchedPostgres: Database = {
     ...postgresDatabase,
-    async open(role, surroundings) {
-      const opened = await openPostgres(role, surroundings)
+    async open(role, context) {
+      const opened = await openPostgres(role, context)
       pool = opened.pool
       return opened
     },

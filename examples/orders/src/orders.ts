@@ -8,7 +8,7 @@ export interface OrderKey {
 }
 
 /**
- * The port of the orders. A call that cannot be answered within `waitMs` milliseconds throws `Unavailable`; when that
+ * The port of the orders. A call without a response within `timeoutMs` milliseconds throws `Unavailable`; if that
  * happens to a change, its outcome is unknown.
  */
 export interface Orders {

@@ -14,7 +14,7 @@ export interface Session {
   change(sql: string, values?: readonly Value[]): number
 }
 
-/** An open file. Each step throws `Unavailable` when the file cannot be had within `waitMs`. */
+/** An open file. Each step throws `Unavailable` when the file is still locked after `timeoutMs`. */
 export interface SqliteDatabase {
   /** Of one statement, and of what was committed before it began. */
   read<T>(timeoutMs: number, step: (session: Session) => T): Promise<T>

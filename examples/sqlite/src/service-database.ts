@@ -14,8 +14,8 @@ const COUNT_WAIT_MS = 1000
 /** Customers and login tokens in the file `latchkey.sqlite` of `DATA_DIR`, for any number of processes of one machine. */
 export const sqliteDatabase: Database = {
   open,
-  migrate: (surroundings) => withDatabase(surroundings, migrate),
-  pendingMigrations: (surroundings) => withDatabase(surroundings, pendingMigrations),
+  migrate: (context) => withDatabase(context, migrate),
+  pendingMigrations: (context) => withDatabase(context, pendingMigrations),
 }
 
 async function open(role: Role, { configuration, log, clock }: DatabaseContext): Promise<OpenDatabase> {

@@ -17,7 +17,8 @@ export interface RunningAccessLog extends AccessLog {
 
 /**
  * Writes a line for each response with 401, 403 or 429 (`failures`), or for every response (`all`). Malformed tokens are
- * only counted, in one line a second, because any client can send any number of them.
+ * counted in one line a second, because any client can send any number of them; with `failures` they get no line of their
+ * own.
  */
 export function accessLog({
   mode: firstMode,
@@ -38,14 +39,14 @@ export function accessLog({
       return mode === 'all'
     },
 
-    responded(response, status) {
+    responded(request, status) {
       if (mode === 'off') return
-      if (response.malformedToken) {
+      if (request.malformedToken) {
         malformed++
         timer ??= setTimeout(writeMalformedCount, COUNT_MS).unref()
       }
-      if (mode === 'all' || (isRefusal(status) && !response.malformedToken))
-        lines.write(formatLine(response, status, mode === 'all'))
+      if (mode === 'all' || (isRefusal(status) && !request.malformedToken))
+        lines.write(formatLine(request, status, mode === 'all'))
     },
 
     setMode(next) {

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import type { Clock } from '../../lib/clock.ts'
+import { sleepSync } from '../../lib/sleep-sync.ts'
 import { countLine } from './line.ts'
 
 /** PIPE_BUF of Linux: a write of up to this size into a pipe is atomic, whatever other processes write there. */
@@ -59,7 +60,7 @@ export function blockWriter({
     const endMs = performance.now() + LAST_WAIT_MS
     flush()
     while (refusal === 'EAGAIN' && performance.now() < endMs) {
-      sleep(RETRY_MS)
+      sleepSync(RETRY_MS)
       flush()
     }
     if (timer !== null) clearTimeout(timer)
@@ -114,10 +115,4 @@ export function blockWriter({
       flush()
     }, afterMs).unref()
   }
-}
-
-const sleeper = new Int32Array(new SharedArrayBuffer(4))
-
-function sleep(ms: number): void {
-  Atomics.wait(sleeper, 0, 0, ms)
 }

@@ -10,11 +10,11 @@ const MAX_SAMPLE_FACTOR = 4
 /** Admission control in front of the hashing threads. The number of slots follows from how long the work of one takes. */
 export interface HashingQueue {
   /** Acquires a slot. Throws `Unavailable` when the acquired slots would need more than two seconds. */
-  take(): Place
+  take(): QueueSlot
 }
 
 /** A slot, acquired until `leave` is called. */
-export interface Place {
+export interface QueueSlot {
   /** Records that a thread worked for this slot for `ms` milliseconds. */
   worked(ms: number): void
   /** Releases the slot. Further calls do nothing. */

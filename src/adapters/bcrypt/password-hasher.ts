@@ -3,7 +3,7 @@ import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import { isWholePasswordHash } from '../../domain/password.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 import { decoyCosts, decoyHash, hashPrefix } from './decoys.ts'
-import { createHashingQueue, type Place } from './hashing-queue.ts'
+import { createHashingQueue, type QueueSlot } from './hashing-queue.ts'
 
 /** The approximate time of one round of bcrypt's key schedule, in milliseconds. A cost of c has 2^c rounds. */
 const ROUND_MS = 0.05
@@ -59,7 +59,7 @@ export function bcryptPasswordHasher({
   }
 }
 
-async function timed<T>(slot: Place, work: () => Promise<T>): Promise<T> {
+async function timed<T>(slot: QueueSlot, work: () => Promise<T>): Promise<T> {
   const startMs = performance.now()
   try {
     return await work()

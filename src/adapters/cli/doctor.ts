@@ -14,7 +14,7 @@ export function addDoctorCommand(program: Command, operations: Operations, io: I
     .description('check settings, files, hashing and database; change nothing')
     .action(async ({ json }: { readonly json?: boolean }) => {
       const diagnosis = await operations.diagnose()
-      const text = json ? documentOf(diagnosis, operations.version) : readinessReport(diagnosis)
+      const text = json ? documentOf(diagnosis, operations.version) : diagnosisReport(diagnosis)
       await write(io.stdout, text)
       const failures = diagnosis.findings.filter(({ state }) => state === 'failure').length
       if (failures > 0) throw new Refusal(failures === 1 ? 'One check failed.' : `${failures} checks failed.`)
@@ -28,7 +28,7 @@ function documentOf({ settings, findings }: Diagnosis, version: string): string 
   return `${JSON.stringify({ ok, version, settings, checks }, null, 2)}\n`
 }
 
-function readinessReport({ settings, findings }: Diagnosis): string {
+function diagnosisReport({ settings, findings }: Diagnosis): string {
   const table = createTable(['SETTING', 'VALUE', 'FROM'])
   const rows = settings.map(({ name, value, source, variable }) => [
     name,

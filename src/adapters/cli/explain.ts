@@ -1,4 +1,5 @@
 import { LatchkeyError, Unavailable, ValidationFailed } from '../../domain/errors.ts'
+import { isForOperators } from '../../lib/operator-error.ts'
 import { printable } from './printable.ts'
 
 const HINTS: readonly (readonly [code: RegExp, hint: string])[] = [
@@ -21,10 +22,6 @@ export function explain(error: unknown): readonly string[] {
   if (error instanceof LatchkeyError) return [printable(error.message)]
   if (isForOperators(error)) return error.message.split('\n').map(printable)
   return [printable(detail(error))]
-}
-
-function isForOperators(error: unknown): error is Error {
-  return error instanceof Error && 'forOperators' in error && error.forOperators === true
 }
 
 function detail(error: unknown): string {

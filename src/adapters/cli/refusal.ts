@@ -1,8 +1,7 @@
+import { OperatorError } from '../../lib/operator-error.ts'
 /** A command cannot do what was requested; `message` is one line for the operator. */
-export class Refusal extends Error {
+export class Refusal extends OperatorError {
   override readonly name = 'Refusal'
-  /** An error with this mark is shown by its message alone, whichever adapter threw it. */
-  readonly forOperators = true
 }
 
 /** The operator left a prompt. Nothing was changed, and nothing is printed. */

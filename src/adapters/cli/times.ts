@@ -6,7 +6,7 @@ const TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(?:[Zz]|([+-])(\d{2}):(\d{2})))?$/
 
 /** A point in time given by an option. A duration counts from `nowMs`, forward or back. */
-export type Moment = (nowMs: number) => number
+export type ResolveTime = (nowMs: number) => number
 
 /** Parses a duration such as `90d` into milliseconds. Throws `Refusal`. */
 export function parseDuration(option: string, text: string): number {
@@ -16,16 +16,16 @@ export function parseDuration(option: string, text: string): number {
 }
 
 /** Parses a future time: a duration from now, a date (00:00 UTC) or a time. Throws `Refusal`. */
-export function momentAhead(option: string, text: string): Moment {
-  return currentMoment(option, text, 1, 'in the future')
+export function momentAhead(option: string, text: string): ResolveTime {
+  return parseMoment(option, text, 1, 'in the future')
 }
 
 /** Parses a past time: a duration ago, a date (00:00 UTC) or a time. Throws `Refusal`. */
-export function momentBack(option: string, text: string): Moment {
-  return currentMoment(option, text, -1, 'in the past')
+export function momentBack(option: string, text: string): ResolveTime {
+  return parseMoment(option, text, -1, 'in the past')
 }
 
-function currentMoment(option: string, text: string, sign: 1 | -1, where: string): Moment {
+function parseMoment(option: string, text: string, sign: 1 | -1, where: string): ResolveTime {
   if (/^\d+[a-z]+$/.test(text)) {
     const ms = parseDuration(option, text)
     return (nowMs) => nowMs + sign * ms

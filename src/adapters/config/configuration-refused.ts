@@ -1,3 +1,4 @@
+import { OperatorError } from '../../lib/operator-error.ts'
 /** The problem of one variable. No text repeats the variable's value. */
 export interface ConfigurationProblem {
   /** The variable that was set, with `_FILE` if that was set. */
@@ -9,10 +10,8 @@ export interface ConfigurationProblem {
 }
 
 /** The configuration is invalid. `message` has one line for each problem. */
-export class ConfigurationRefused extends Error {
+export class ConfigurationRefused extends OperatorError {
   override readonly name = 'ConfigurationRefused'
-  /** The message is written for operators and is shown as it is. */
-  readonly forOperators = true
   readonly problems: readonly ConfigurationProblem[]
 
   constructor(problems: readonly ConfigurationProblem[]) {

@@ -2,10 +2,10 @@ import { availableParallelism } from 'node:os'
 import type { Configuration } from '../../application/configuration.ts'
 
 /** The settings that determine the number of hashing threads. */
-type Asked = Pick<Configuration, 'hashingConcurrency' | 'workers' | 'threadPoolSize'>
+type HashingSettings = Pick<Configuration, 'hashingConcurrency' | 'workers' | 'threadPoolSize'>
 
 /** Returns the size of libuv's thread pool for this text of `UV_THREADPOOL_SIZE`, parsed as libuv parses it. */
-export function requiredThreadPoolSize(text: string | undefined): number {
+export function parseThreadPoolSize(text: string | undefined): number {
   if (text === undefined) return 4
   const threads = Number.parseInt(text, 10) || 1
   return threads < 0 ? 1024 : Math.min(threads, 1024)
@@ -15,8 +15,8 @@ export function requiredThreadPoolSize(text: string | undefined): number {
  * Returns the number of passwords that this process hashes at once. It leaves at least one thread for files and DNS,
  * unless the pool has only one.
  */
-export function hashingThreads(asked: Asked, processors = availableParallelism()): number {
-  return Math.max(1, Math.min(wantedThreads(asked, processors), asked.threadPoolSize - 1))
+export function hashingThreads(settings: HashingSettings, processors = availableParallelism()): number {
+  return Math.max(1, Math.min(wantedThreads(settings, processors), settings.threadPoolSize - 1))
 }
 
 /**
@@ -24,12 +24,14 @@ export function hashingThreads(asked: Asked, processors = availableParallelism()
  * pool's threads have already read its program.
  */
 export function workerThreadPool(
-  asked: Asked,
+  settings: HashingSettings,
   processors = availableParallelism(),
 ): { UV_THREADPOOL_SIZE: string } {
-  return { UV_THREADPOOL_SIZE: `${Math.max(asked.threadPoolSize, wantedThreads(asked, processors) + 1)}` }
+  return {
+    UV_THREADPOOL_SIZE: `${Math.max(settings.threadPoolSize, wantedThreads(settings, processors) + 1)}`,
+  }
 }
 
-function wantedThreads({ hashingConcurrency, workers }: Asked, processors: number): number {
+function wantedThreads({ hashingConcurrency, workers }: HashingSettings, processors: number): number {
   return hashingConcurrency ?? Math.max(1, Math.floor(processors / workers))
 }

@@ -68,13 +68,13 @@ export function findSettings(sources: Sources): {
   }
 
   function refused(from: string, problem: string, setting: Setting): Found {
-    problems.push({ name: from, problem, example: exampleValue(setting, from) })
+    problems.push({ name: from, problem, example: exampleAssignment(setting, from) })
     return { text: setting.default, from }
   }
 }
 
 /** Returns an accepted assignment of the variable, for messages. */
-export function exampleValue({ name, example }: Setting, variable: string): string {
+export function exampleAssignment({ name, example }: Setting, variable: string): string {
   return variable === name ? `${name}=${example}` : `${variable}=/run/secrets/${name.toLowerCase()}`
 }
 

@@ -1,12 +1,12 @@
 import * as v from 'valibot'
 import type { Configuration } from '../../application/configuration.ts'
 import type { ConfigurationProblem } from './configuration-refused.ts'
-import { hashingThreads, requiredThreadPoolSize } from './hashing-threads.ts'
+import { hashingThreads, parseThreadPoolSize } from './hashing-threads.ts'
 import { maskedUrl } from './masked-url.ts'
 import { schema, toConfiguration, type Values } from './schema.ts'
 import { SETTINGS, type Setting, type SettingName } from './settings.ts'
 import {
-  exampleValue,
+  exampleAssignment,
   type Found,
   findSettings,
   readVariables,
@@ -46,7 +46,7 @@ export function surveyConfiguration(sources: Sources): Survey {
   const configuration = toConfiguration(values, {
     production: readVariables(sources)('NODE_ENV') === 'production',
     // Only from the environment: libuv does not read the `.env` file.
-    threadPoolSize: requiredThreadPoolSize(sources.env.UV_THREADPOOL_SIZE),
+    threadPoolSize: parseThreadPoolSize(sources.env.UV_THREADPOOL_SIZE),
   })
   const originOf = settingOrigins(sources)
   const refused = new Set(problems.map(({ name }) => name))
@@ -82,7 +82,7 @@ function problemsOf(
       .filter((issue) => issue.path?.[0].key === setting.name)
       .map(({ message }) => {
         const { from } = found[setting.name]
-        return { name: from, problem: message, example: exampleValue(setting, from) }
+        return { name: from, problem: message, example: exampleAssignment(setting, from) }
       }),
   )
 }

@@ -1,8 +1,7 @@
+import { OperatorError } from '../../lib/operator-error.ts'
 /** The embedded PostgreSQL cannot run here; `message` is one line that says what the operator must set. */
-export class EmbeddedPostgresRefused extends Error {
+export class EmbeddedPostgresRefused extends OperatorError {
   override readonly name = 'EmbeddedPostgresRefused'
-  /** The message is written for operators and is shown as it is. */
-  readonly forOperators = true
 }
 
 /** The server's address is in use. */

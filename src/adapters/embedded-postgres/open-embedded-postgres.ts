@@ -8,7 +8,7 @@ import { type Host, stateFolder, thisHost } from './host.ts'
 import { findPostmaster, stopPostmaster } from './postmaster.ts'
 import { type ProcessLock, tryLock, waitForLock } from './process-lock.ts'
 import { type Reached, reachServer } from './reach-server.ts'
-import { openSession, type Session, serverUrl } from './session.ts'
+import { connectionUrl, openSession, type Session } from './session.ts'
 import type { ServerPlan } from './start-server.ts'
 import { type OnEvent, supervise } from './supervise.ts'
 
@@ -104,7 +104,7 @@ function openForService(
 ): Open {
   const supervision = supervise(plan, reached, onEvent)
   return {
-    url: serverUrl(reached.address),
+    url: connectionUrl(reached.address),
     lost: supervision.lost,
     async close() {
       const ended = supervision.end()
@@ -120,7 +120,7 @@ function openForService(
 
 function openForCommand({ folder }: ServerPlan, { address, session }: Reached): Open {
   return {
-    url: serverUrl(address),
+    url: connectionUrl(address),
     lost: new Promise<never>(() => {}),
     async close() {
       const lock = await waitForLock(folder.path, 'start', folder.password, 500)

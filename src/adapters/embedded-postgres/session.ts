@@ -33,7 +33,7 @@ export async function openSession(address: ServerAddress): Promise<Session> {
 }
 
 /** Returns the connection URL of clients; it contains the password. */
-export function serverUrl({ host, port, password }: ServerAddress): string {
+export function connectionUrl({ host, port, password }: ServerAddress): string {
   if (!host.includes('/')) return `postgresql://latchkey:${password}@${host}:${port}/latchkey`
   return `postgresql://latchkey:${password}@localhost:${port}/latchkey?host=${encodeURIComponent(host)}`
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AddressTaken, EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import { findPostmaster } from './postmaster.ts'
 import { type Reached, reachServer } from './reach-server.ts'
-import { type Session, serverUrl } from './session.ts'
+import { connectionUrl, type Session } from './session.ts'
 import type { ServerPlan } from './start-server.ts'
 
 /** Receives events of the server for the log; no field is a secret. */
@@ -36,7 +36,7 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
   // A caller may ignore `lost`; the rejection must not be unhandled.
   lost.catch(() => {})
 
-  async function checkStatus(): Promise<void> {
+  async function restoreIfLost(): Promise<void> {
     const alive = findPostmaster(plan.folder.cluster) !== undefined
     if (alive && session.isOpen()) return
     if (!existsSync(plan.folder.cluster)) throw new Error(`the folder ${plan.folder.cluster} is gone`)
@@ -46,7 +46,7 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
     const reached = await reachServer(plan, place, ended.signal)
     session = reached.session
     // A command may have started the server at another address.
-    if (serverUrl(reached.address) !== serverUrl(address)) {
+    if (connectionUrl(reached.address) !== connectionUrl(address)) {
       await session.end()
       throw new AddressTaken('The server listens at another address.')
     }
@@ -61,7 +61,7 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
       await sleep(pauseMs, undefined, { signal: ended.signal }).catch(() => {})
       if (ended.signal.aborted) return
       try {
-        await checkStatus()
+        await restoreIfLost()
         pauseMs = CHECK_EVERY_MS
         takenSinceMs = null
       } catch (error) {

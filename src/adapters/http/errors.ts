@@ -1,4 +1,5 @@
 import { LatchkeyError, type Reason, Unavailable } from '../../domain/errors.ts'
+import { OperatorError } from '../../lib/operator-error.ts'
 
 type HttpReason =
   | 'invalid_request'
@@ -164,10 +165,8 @@ export class Internal extends HttpError {
 }
 
 /** The cause of a 503 after the deadline of a route. */
-export class DeadlinePassed extends Error {
+export class DeadlinePassed extends OperatorError {
   override readonly name = 'DeadlinePassed'
-  /** The message is written for operators and is shown as it is. */
-  readonly forOperators = true
   constructor(deadlineMs: number) {
     super(`There was no response within ${deadlineMs} ms.`)
   }

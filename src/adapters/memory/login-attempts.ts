@@ -16,7 +16,7 @@ export interface Counted {
 /** The current counts of a key, and a function that replaces them. */
 export interface CountedFailures {
   readonly counted: Counted
-  keep(counted: Counted): void
+  set(counted: Counted): void
 }
 
 const NO_SLOTS: readonly number[] = []
@@ -36,17 +36,17 @@ const SLOT_TTL_MS = 15_000
  * Creates counters for keys of one kind. It stores the 30,000 to 60,000 keys that were set last. Failures are reset
  * `windowMs` after their `sinceMs`, and are not counted when `windowMs` is 0.
  */
-export function counter(windowMs: number): (of: string, nowMs: number) => CountedFailures {
+export function counter(windowMs: number): (name: string, nowMs: number) => CountedFailures {
   // Two generations: deleting single entries from the front of a map becomes slower the more were deleted.
   let young = new Map<string, Counted>()
   let old = new Map<string, Counted>()
 
-  return function at(of, nowMs) {
+  return function at(name, nowMs) {
     // A digest has the same size however long the e-mail is.
-    const key = createHash('sha256').update(of).digest('binary')
+    const key = createHash('sha256').update(name).digest('binary')
     return {
       counted: withoutExpired(young.get(key) ?? old.get(key) ?? NOTHING, nowMs),
-      keep(counted) {
+      set(counted) {
         old.delete(key)
         if (isNothing(counted)) young.delete(key)
         else young.set(key, { ...counted, held: shared(counted.held) })

@@ -42,18 +42,18 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
       ) {
         return { kind: 'wait', forMs: POLL_MS }
       }
-      for (const { counted, keep } of [pair, address, account]) {
-        keep({ ...counted, held: [...counted.held, nowMs] })
+      for (const { counted, set } of [pair, address, account]) {
+        set({ ...counted, held: [...counted.held, nowMs] })
       }
-      return { kind: 'taken', place: { ...attempt, takenAtMs: nowMs } }
+      return { kind: 'taken', slot: { ...attempt, takenAtMs: nowMs } }
     },
 
     async settle(slot, outcome) {
       const nowMs = Math.floor(clock.monotonicMs())
       const [pair, address, account] = countsFor(slot, nowMs)
-      pair.keep(applyOutcome(pair.counted, slot.takenAtMs, outcome, nowMs, { succeededMs: nowMs }))
-      address.keep(applyOutcome(address.counted, slot.takenAtMs, outcome, nowMs, null))
-      account.keep({
+      pair.set(applyOutcome(pair.counted, slot.takenAtMs, outcome, nowMs, { succeededMs: nowMs }))
+      address.set(applyOutcome(address.counted, slot.takenAtMs, outcome, nowMs, null))
+      account.set({
         ...applyOutcome(account.counted, slot.takenAtMs, outcome, nowMs, { succeededMs: null }),
         // The pause counts from the last failure in a row.
         ...(outcome === 'failed' ? { sinceMs: nowMs } : {}),

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster'
+import { OperatorError } from '../../lib/operator-error.ts'
 import { ordersToWorkers } from './orders.ts'
 import { type Questions, questions } from './questions.ts'
 
@@ -21,10 +22,8 @@ export interface Workers {
 }
 
 /** A worker ended before it served. The worker itself has logged why. */
-class WorkerEnded extends Error {
+class WorkerEnded extends OperatorError {
   override readonly name = 'WorkerEnded'
-  /** The message is written for operators and is shown as it is. */
-  readonly forOperators = true
 }
 
 const SHORTEST_PAUSE_MS = 100
@@ -80,7 +79,7 @@ export async function startWorkers({
     tell: (order) => orders.tell(workers, order),
     ask,
     async stop(reason, withinMs) {
-      startNoMore()
+      stopReplacing()
       for (const worker of workers) {
         if (serving.has(worker)) end(worker, reason)
         // It serves no client yet, and may not receive messages.
@@ -94,12 +93,12 @@ export async function startWorkers({
   }
 
   async function endAll(): Promise<void> {
-    startNoMore()
+    stopReplacing()
     kill()
     await allEnded()
   }
 
-  function startNoMore(): void {
+  function stopReplacing(): void {
     isStopping = true
     for (const wait of pauses) clearTimeout(wait)
   }

@@ -1,5 +1,7 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { Unavailable } from '../../domain/errors.ts'
+import { OperatorError } from '../../lib/operator-error.ts'
+import { sleepSync } from '../../lib/sleep-sync.ts'
 
 const RETRY_MS = 1
 /** The maximum total wait per second: a slow or hanging reader must not stop the process. */
@@ -14,10 +16,8 @@ export interface DurableLines {
 }
 
 /** The file of `AUDIT_LOG` cannot be written; `message` is one line for operators. */
-class AuditLogRefused extends Error {
+class AuditLogRefused extends OperatorError {
   override readonly name = 'AuditLogRefused'
-  /** The message is written for operators and is shown as it is. */
-  readonly forOperators = true
 }
 
 /**
@@ -80,14 +80,8 @@ export function durableLines(fd: number, close = () => {}): DurableLines {
       waitedMs = 0
     }
     if (waitedMs >= MAX_WAITED_MS) return false
-    sleep(RETRY_MS)
+    sleepSync(RETRY_MS)
     waitedMs += performance.now() - beganMs
     return true
   }
-}
-
-const sleeper = new Int32Array(new SharedArrayBuffer(4))
-
-function sleep(ms: number): void {
-  Atomics.wait(sleeper, 0, 0, ms)
 }

@@ -56,7 +56,7 @@ function standardOutput(): DestinationStream {
 
 /**
  * Writes each line synchronously, because buffered lines would be lost when the process ends abruptly. While the reader
- * hangs, lines are dropped, so that no request waits for the log; the next line that succeeds reports their number.
+ * hangs, lines are dropped after a total wait of 250 ms a second; the next line that succeeds reports their number.
  */
 function tolerantLines(fd: number): DestinationStream {
   const lines = durableLines(fd)

@@ -6,7 +6,7 @@ const COUNT_TIMEOUT_MS = 5000
 
 // The server cancels a little earlier than the pool, which would discard the connection.
 const SET_TIMEOUT = {
-  name: 'patient_statement',
+  name: 'set_count_timeout',
   text: `set local statement_timeout = ${COUNT_TIMEOUT_MS - 500}`,
 }
 

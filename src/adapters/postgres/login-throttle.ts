@@ -53,7 +53,7 @@ export function postgresLoginThrottle(pool: DatabasePool, limits: LoginLimits): 
   }
 
   function toAdmission({ kind, name, ms, pause_ms }: Row, attempt: LoginAttempt): LoginAdmission {
-    if (kind === 'taken') return { kind, place: { ...attempt, takenAtMs: Math.round(ms as number) } }
+    if (kind === 'taken') return { kind, slot: { ...attempt, takenAtMs: Math.round(ms as number) } }
     if (kind === 'wait') return { kind, forMs: POLL_MS }
     const retryAfterMs = ms as number
     if (name === 'guesses') {

@@ -4,7 +4,7 @@ export interface Definition {
   readonly labels: readonly string[]
   readonly meaning: string
   /** How the values of several workers are aggregated. */
-  readonly together: 'sum' | 'min' | 'max'
+  readonly aggregator: 'sum' | 'min' | 'max'
 }
 
 /** The result of a login, for its metric. */
@@ -69,17 +69,17 @@ export const REQUEST_BOUNDS = [
 export const LAG_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5] as const
 
 function counter(meaning: string, labels: readonly string[] = []): Definition {
-  return { type: 'counter', labels, meaning, together: 'sum' }
+  return { type: 'counter', labels, meaning, aggregator: 'sum' }
 }
 
 function histogram(meaning: string, labels: readonly string[] = []): Definition {
-  return { type: 'histogram', labels, meaning, together: 'sum' }
+  return { type: 'histogram', labels, meaning, aggregator: 'sum' }
 }
 
 function gauge(
   meaning: string,
   labels: readonly string[] = [],
-  together: Definition['together'] = 'sum',
+  aggregator: Definition['aggregator'] = 'sum',
 ): Definition {
-  return { type: 'gauge', labels, meaning, together }
+  return { type: 'gauge', labels, meaning, aggregator }
 }

@@ -50,7 +50,15 @@ export function instrumentedUseCases(
       try {
         return inner.authenticate(presented, deadline, requester)
       } catch (error) {
-        if (error instanceof TooManyUnknownTokens) validations.refused++
+        countRefusal(error)
+        throw error
+      }
+    },
+    async authenticateForLogout(presented, deadline, requester) {
+      try {
+        return await inner.authenticateForLogout(presented, deadline, requester)
+      } catch (error) {
+        countRefusal(error)
         throw error
       }
     },
@@ -65,6 +73,10 @@ export function instrumentedUseCases(
         throw error
       }
     },
+  }
+
+  function countRefusal(error: unknown): void {
+    if (error instanceof TooManyUnknownTokens) validations.refused++
   }
 }
 

@@ -33,7 +33,7 @@ function measured(register: Registry): Registry {
   }
   const seconds = eventLoopDelays()
   for (const name of Object.keys(DELAYS) as DelayName[]) {
-    const { meaning: help, together: aggregator } = METRICS[name]
+    const { meaning: help, aggregator } = METRICS[name]
     new Gauge({
       name,
       help,

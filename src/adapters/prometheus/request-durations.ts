@@ -51,7 +51,7 @@ export function requestDurations(): RequestDurations {
       name: NAME,
       help: METRICS[NAME].meaning,
       type: 'histogram',
-      aggregator: METRICS[NAME].together,
+      aggregator: METRICS[NAME].aggregator,
       values: all.flatMap(valuesOf),
     }),
   }

@@ -110,8 +110,8 @@ export function serviceMetrics(): ServiceMetrics {
   }
 
   function described(name: MetricName) {
-    const { labels, meaning, together }: Definition = METRICS[name]
-    return { name, help: meaning, labelNames: labels, aggregator: together, registers: [registry] }
+    const { labels, meaning, aggregator }: Definition = METRICS[name]
+    return { name, help: meaning, labelNames: labels, aggregator, registers: [registry] }
   }
 
   function sampled(

@@ -12,7 +12,7 @@ export function workerMetrics(): (responses: ReadonlyMap<number, Families | unde
   const latest = new Map<number, Families>()
   let gone: Families = []
 
-  return async function together(responses) {
+  return async function aggregator(responses) {
     for (const [worker, families] of responses) if (families !== undefined) latest.set(worker, families)
     for (const [worker, families] of [...latest]) {
       if (responses.has(worker)) continue

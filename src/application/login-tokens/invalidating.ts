@@ -46,11 +46,11 @@ export function invalidatingLoginTokens(inner: LoginTokens, invalidations: Inval
         { kind: 'customer', customerId },
         inner.revokeByCustomer(customerId, chosen, atMs, timeoutMs),
       ),
-    revokeIssuedBefore: (beforeMs, atMs, timeoutMs) =>
+    revokeIssuedBefore: (beforeMs, atMs, steps) =>
       publishInvalidation(
         invalidations,
         { kind: 'everything' },
-        inner.revokeIssuedBefore(beforeMs, atMs, timeoutMs),
+        inner.revokeIssuedBefore(beforeMs, atMs, steps),
       ),
   }
 }

@@ -107,10 +107,10 @@ export function createUsageBuffer(
     const startMs = clock.monotonicMs()
     const batch = due.slice(0, MAX_BATCH)
     due = due.slice(MAX_BATCH)
-    const { held, failed } = await write(batch)
-    rest(held, RETRY_MS)
+    const { unwritten, failed } = await write(batch)
+    rest(unwritten, RETRY_MS)
     rest(
-      batch.filter((entry) => !held.includes(entry)),
+      batch.filter((entry) => !unwritten.includes(entry)),
       EVERY_MS,
     )
     return failed ? RETRY_MS : Math.max(GATHER_MS, REST_FACTOR * (clock.monotonicMs() - startMs))
@@ -119,26 +119,26 @@ export function createUsageBuffer(
   /** Returns the entries that were not written; all of them when it `failed`. */
   async function write(
     batch: readonly Entry[],
-  ): Promise<{ readonly held: Entry[]; readonly failed: boolean }> {
+  ): Promise<{ readonly unwritten: Entry[]; readonly failed: boolean }> {
     // A token that is used during the write is new again.
     for (const entry of batch) entry.isNew = false
     const uses = batch.map(({ id, atMs }) => ({ id, atMs }))
     try {
-      const heldIds = new Set(await touch(uses, WRITE_TIMEOUT_MS))
+      const lockedIds = new Set(await touch(uses, WRITE_TIMEOUT_MS))
       isFailing = false
-      return { held: unwritten(batch.filter(({ id }) => heldIds.has(id))), failed: false }
+      return { unwritten: markNew(batch.filter(({ id }) => lockedIds.has(id))), failed: false }
     } catch (error) {
       if (!isFailing) log.warn('token_usage.failed', { error: (error as Error).name })
       isFailing = true
-      return { held: unwritten([...batch]), failed: true }
+      return { unwritten: markNew([...batch]), failed: true }
     }
   }
 
   async function writeAll(all: readonly Entry[]): Promise<Entry[]> {
     const left: Entry[] = []
     for (let from = 0; from < all.length; from += MAX_BATCH) {
-      const { held, failed } = await write(all.slice(from, from + MAX_BATCH))
-      left.push(...held)
+      const { unwritten, failed } = await write(all.slice(from, from + MAX_BATCH))
+      left.push(...unwritten)
       if (failed) return [...left, ...all.slice(from + MAX_BATCH)]
     }
     return left
@@ -161,7 +161,7 @@ export function createUsageBuffer(
   }
 }
 
-function unwritten(batch: Entry[]): Entry[] {
+function markNew(batch: Entry[]): Entry[] {
   for (const entry of batch) entry.isNew = true
   return batch
 }

@@ -1,6 +1,6 @@
-/** Logs responses: only the refusals, or all of them. Called for every response, so it neither throws nor waits. */
+/** Logs responses: failures only, or all of them. Neither throws nor waits. */
 export interface AccessLog {
-  /** Whether it wants the successful responses too. False: `responded` is called for refusals only. */
+  /** Whether successful responses are logged too. If false, `responded` is called only for a status of 400 or higher. */
   readonly everyResponse: boolean
   /** Logs one response. `status` is its HTTP status code. */
   responded(request: RespondedRequest, status: number): void

@@ -1,5 +1,6 @@
 import type { CheckResult } from '../../lib/check-result.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { OperatorError } from '../../lib/operator-error.ts'
 import type { Configuration } from '../configuration.ts'
 import type { Prunable } from '../jobs/pruning.ts'
 import type { DatabaseStatus } from '../jobs/readiness.ts'
@@ -89,8 +90,6 @@ export interface OpenDatabase {
 }
 
 /** The settings do not fit the database. `message` is one line for the operator. */
-export class DatabaseUnusable extends Error {
+export class DatabaseUnusable extends OperatorError {
   override readonly name = 'DatabaseUnusable'
-  /** The message is written for operators and is shown unchanged. */
-  readonly forOperators = true
 }

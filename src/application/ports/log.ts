@@ -1,6 +1,6 @@
 /**
  * The log for operators, with one line for each event. Its fields are an allow-list, so that no secret can be logged. No
- * method throws or waits.
+ * method throws. An adapter may block briefly, but never until a reader responds.
  */
 export interface Log {
   /** Logs an event that needs no action. */

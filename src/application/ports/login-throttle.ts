@@ -18,13 +18,13 @@ export interface LoginThrottle {
   /** Acquires a slot for the attempt, or returns why there is none. Does not wait for a slot. */
   take(attempt: LoginAttempt, timeoutMs: number): Promise<LoginAdmission>
   /** Releases the slot and records the outcome of its attempt. A slot that is not released expires after 15 seconds. */
-  settle(place: LoginSlot, outcome: LoginOutcome, timeoutMs: number): Promise<void>
+  settle(slot: LoginSlot, outcome: LoginOutcome, timeoutMs: number): Promise<void>
 }
 
 /** The result of `take`. */
 export type LoginAdmission =
   /** The attempt has a slot, which `settle` releases. */
-  | { readonly kind: 'taken'; readonly place: LoginSlot }
+  | { readonly kind: 'taken'; readonly slot: LoginSlot }
   /** Undecided attempts hold the remaining slots. The caller tries again after `forMs` milliseconds. */
   | { readonly kind: 'wait'; readonly forMs: number }
   /** Failures have used up the slots, or the account is under attack and takes one attempt at a time, with pauses. */

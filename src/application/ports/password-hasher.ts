@@ -16,8 +16,9 @@ export interface PasswordHasher {
 /** A slot in the queue. It stays acquired until `leave`, so that the work of one login is not refused half-way. */
 export interface HashingSlot {
   /**
-   * Whether the hash is of this password. Resolves to false for a null or damaged hash. Every call takes as long as the
-   * configured cost, so that the time does not reveal which accounts exist.
+   * Whether the hash is of this password. Resolves to false for a null or damaged hash. Every call takes at
+   * least as long as the configured cost, so that the time does not reveal which accounts exist. A hash of a higher cost
+   * takes longer.
    */
   verify(password: string, passwordHash: string | null): Promise<boolean>
   /** Returns a whole hash of the password at the configured cost. */

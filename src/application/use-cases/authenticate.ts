@@ -13,8 +13,8 @@ export interface Caller extends OwnedToken {
 }
 
 /**
- * Returns the token that was presented and its owner; synchronously when the token is cached. Throws `InvalidToken`, or `TooManyUnknownTokens` without a lookup when too many tokens of the address were
- * rejected.
+ * Returns the token that was presented and its owner; synchronously when the token is cached. Throws `InvalidToken`, or
+ * `TooManyUnknownTokens` without a lookup when too many tokens of the address were rejected.
  */
 export type Authenticate = (
   presented: string,

@@ -106,14 +106,14 @@ export function createLogin(ports: LoginPorts, { tokenTtlMs, loginLimitAccount }
           loginTokens.replace({ token, digest, verifiedHash }, timeoutMs),
         )
         if (revoked === null) continue
-        const of = { ...who, customer_id: token.customerId }
-        if (revoked > 0) audit.record('token.revoked', { ...of, reason: 'replaced', count: revoked })
-        audit.record('token.issued', { ...of, token_id: token.id, token_name: token.name })
-        audit.record('login.succeeded', { ...of, token_id: token.id })
+        const fields = { ...who, customer_id: token.customerId }
+        if (revoked > 0) audit.record('token.revoked', { ...fields, reason: 'replaced', count: revoked })
+        audit.record('token.issued', { ...fields, token_id: token.id, token_name: token.name })
+        audit.record('login.succeeded', { ...fields, token_id: token.id })
         if (passwords.isDated(verifiedHash)) await renewHash(hashing, token.customerId, verifiedHash)
         return { secret, token }
       }
-      failure = { ...who, customer_id: last?.customer.id ?? null, reason: toFailure(last) }
+      failure = { ...who, customer_id: last?.customer.id ?? null, reason: failureReason(last) }
       throw new InvalidCredentials()
     }
 
@@ -141,7 +141,7 @@ export function createLogin(ports: LoginPorts, { tokenTtlMs, loginLimitAccount }
   }
 }
 
-function toFailure(found: CustomerCredentials | null): AuditReason<'login.failed'> {
+function failureReason(found: CustomerCredentials | null): AuditReason<'login.failed'> {
   if (found === null) return 'unknown'
   return found.customer.disabledAtMs === null ? 'password' : 'disabled'
 }

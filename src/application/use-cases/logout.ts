@@ -21,13 +21,13 @@ export function createLogout({
     const revoked = await deadline.run((timeoutMs) =>
       loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), timeoutMs),
     )
-    const of = { ...requesterFields(requester), customer_id: customer.id, token_id: token.id }
+    const fields = { ...requesterFields(requester), customer_id: customer.id, token_id: token.id }
     if (!revoked) {
       const reason = tokenState(token, clock.nowMs()) === 'expired' ? 'expired' : 'revoked'
-      audit.record('token.denied', { ...of, reason })
+      audit.record('token.denied', { ...fields, reason })
       throw new InvalidToken()
     }
-    audit.record('token.revoked', { ...of, reason: 'logout' })
+    audit.record('token.revoked', { ...fields, reason: 'logout' })
   }
 }
 

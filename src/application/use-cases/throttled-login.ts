@@ -62,7 +62,7 @@ async function acquireSlot(
   // Exponential backoff: many waiting logins must not keep the store busy.
   for (let times = 1; ; times *= 2) {
     const admission = await deadline.run((timeoutMs) => throttle.take(attempt, timeoutMs))
-    if (admission.kind === 'taken') return admission.place
+    if (admission.kind === 'taken') return admission.slot
     if (admission.kind === 'refused') throw new TooManyRequests(admission.limit)
     const forMs = Math.min(MAX_PAUSE_MS, times * admission.forMs)
     leftMs -= forMs

@@ -46,15 +46,15 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
     })
 
     it('a slot contains its attempt and when it was acquired', SENTENCE, async () => {
-      const { place } = await tried(ACCOUNT)
-      const taken = await place({ account: 'ána@example.com', address: '2001:db8:0:1::/64' })
+      const { slot } = await tried(ACCOUNT)
+      const taken = await slot({ account: 'ána@example.com', address: '2001:db8:0:1::/64' })
       assert.deepEqual(taken, {
         account: 'ána@example.com',
         address: '2001:db8:0:1::/64',
         takenAtMs: taken.takenAtMs,
       })
       assert.ok(Number.isInteger(taken.takenAtMs))
-      assert.equal((await place()).account, 'ana@example.com')
+      assert.equal((await slot()).account, 'ana@example.com')
     })
 
     it('failures use up the slots: the next attempt is refused until the window ends', SENTENCE, async () => {
@@ -62,7 +62,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       await fail(9)
       await advance(5 * MINUTE_MS)
       await fail(1)
-      const limit = toRefusal(await take())
+      const limit = refusedLimit(await take())
       assert.deepEqual(limit, {
         name: 'account',
         failures: 10,
@@ -73,21 +73,21 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
     })
 
     it('failures and held slots count together: no guess exceeds the limit', SENTENCE, async () => {
-      const { take, fail, places, settle } = await tried(ACCOUNT)
+      const { take, fail, slots, settle } = await tried(ACCOUNT)
       await fail(4)
-      const held = await places(6)
+      const held = await slots(6)
       assert.equal((await take()).kind, 'wait')
-      for (const place of held.slice(1)) await settle(place, 'failed')
+      for (const slot of held.slice(1)) await settle(slot, 'failed')
       assert.equal((await take()).kind, 'wait')
       await settle(held[0], 'failed')
       assert.equal((await take()).kind, 'refused')
     })
 
     it('failures that are recorded in parallel are all counted', SENTENCE, async () => {
-      const { take, places, settle } = await tried(ACCOUNT)
-      const held = await places(10)
-      await Promise.all(held.map((place) => settle(place, 'failed')))
-      assert.equal(toRefusal(await take()).name, 'account')
+      const { take, slots, settle } = await tried(ACCOUNT)
+      const held = await slots(10)
+      await Promise.all(held.map((slot) => settle(slot, 'failed')))
+      assert.equal(refusedLimit(await take()).name, 'account')
     })
 
     it('the window ends as a whole, 15 minutes after its first failure', SENTENCE, async () => {
@@ -96,7 +96,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       await advance(10 * MINUTE_MS)
       await fail(9)
       await advance(5 * MINUTE_MS - 5000)
-      assertAbout(toRefusal(await take()).retryAfterMs, 5000)
+      assertAbout(refusedLimit(await take()).retryAfterMs, 5000)
       await advance(5001)
       await fail(10)
       assert.equal((await take()).kind, 'refused')
@@ -109,20 +109,20 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       await fail(9)
       await advance(10 * MINUTE_MS)
       await fail(1)
-      assertAbout(toRefusal(await take()).retryAfterMs, 5 * MINUTE_MS)
+      assertAbout(refusedLimit(await take()).retryAfterMs, 5 * MINUTE_MS)
     })
 
     it('a success releases its slot and resets the failures before it', SENTENCE, async () => {
-      const { take, fail, place, settle } = await tried(ACCOUNT)
+      const { take, fail, slot, settle } = await tried(ACCOUNT)
       await fail(9)
-      await settle(await place(), 'succeeded')
+      await settle(await slot(), 'succeeded')
       await fail(10)
       assert.equal((await take()).kind, 'refused')
     })
 
     it('a success does not release the slots of other attempts', SENTENCE, async () => {
-      const { take, places, settle } = await tried(ACCOUNT)
-      const held = await places(10)
+      const { take, slots, settle } = await tried(ACCOUNT)
+      const held = await slots(10)
       await settle(held[3], 'succeeded')
       assert.equal((await take()).kind, 'taken')
       assert.equal((await take()).kind, 'wait')
@@ -131,29 +131,29 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
     })
 
     it('an undecided attempt releases its slot and does not change the failures', SENTENCE, async () => {
-      const { take, fail, place, settle } = await tried(ACCOUNT)
+      const { take, fail, slot, settle } = await tried(ACCOUNT)
       await fail(9)
-      await settle(await place(), 'undecided')
-      const last = await place()
+      await settle(await slot(), 'undecided')
+      const last = await slot()
       assert.equal((await take()).kind, 'wait')
       await settle(last, 'failed')
       assert.equal((await take()).kind, 'refused')
     })
 
     it('a slot that is not released expires after 15 seconds', SENTENCE, async () => {
-      const { take, places, advance } = await tried(ACCOUNT)
-      await places(10)
+      const { take, slots, advance } = await tried(ACCOUNT)
+      await slots(10)
       await advance(14_000)
       assert.equal((await take()).kind, 'wait')
       await advance(1001)
-      await places(10)
+      await slots(10)
       assert.equal((await take()).kind, 'wait')
     })
 
     it('a failure counts even if its slot has expired', SENTENCE, async () => {
-      const { take, fail, places, settle, advance } = await tried(ACCOUNT)
+      const { take, fail, slots, settle, advance } = await tried(ACCOUNT)
       await fail(9)
-      const [late] = await places(1)
+      const [late] = await slots(1)
       await advance(16_000)
       await settle(late, 'failed')
       assert.equal((await take()).kind, 'refused')
@@ -178,13 +178,13 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       'an address is counted exactly over all accounts, and a success does not reset it',
       SENTENCE,
       async () => {
-        const { take, fail, place, settle, advance } = await tried(ADDRESS)
+        const { take, fail, slot, settle, advance } = await tried(ADDRESS)
         for (let i = 0; i < 9; i++) await fail(1, { account: `unknown-${i}` })
-        await settle(await place(), 'succeeded')
-        const last = await place()
+        await settle(await slot(), 'succeeded')
+        const last = await slot()
         assert.equal((await take({ account: 'bea@example.com' })).kind, 'wait')
         await settle(last, 'failed')
-        const limit = toRefusal(await take({ account: 'bea@example.com' }))
+        const limit = refusedLimit(await take({ account: 'bea@example.com' }))
         assert.equal(limit.name, 'address')
         assertAbout(limit.retryAfterMs, 15 * MINUTE_MS)
         assert.equal((await take({ address: '203.0.113.9' })).kind, 'taken')
@@ -205,15 +205,15 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       'guesses from many addresses are admitted one at a time, with a pause that doubles',
       SENTENCE,
       async () => {
-        const { take, fail, place, settle, advance, from } = await tried(ACCOUNT)
+        const { take, fail, slot, settle, advance, from } = await tried(ACCOUNT)
         for (let i = 0; i < GUESSES; i++) await fail(1, from(i))
         for (const pauseMs of [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
-          const { name, failures, windowMs, retryAfterMs } = toRefusal(await take(from(200)))
+          const { name, failures, windowMs, retryAfterMs } = refusedLimit(await take(from(200)))
           assert.deepEqual({ name, failures, windowMs }, { name: 'guesses', failures: 1, windowMs: pauseMs })
           assertAbout(retryAfterMs, pauseMs)
           await advance(pauseMs)
-          const only = await place(from(201))
-          assert.equal(toRefusal(await take(from(202))).name, 'guesses')
+          const only = await slot(from(201))
+          assert.equal(refusedLimit(await take(from(202))).name, 'guesses')
           await settle(only, 'failed')
         }
         assert.equal((await take({ account: 'bea@example.com', address: from(200).address })).kind, 'taken')
@@ -226,51 +226,51 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       async () => {
         const { take, settle, from } = await tried(ACCOUNT)
         const admissions = await Promise.all(Array.from({ length: 100 }, (_, i) => take(from(i))))
-        const held = admissions.flatMap((admission) => (admission.kind === 'taken' ? [admission.place] : []))
+        const held = admissions.flatMap((admission) => (admission.kind === 'taken' ? [admission.slot] : []))
         assert.equal(held.length, GUESSES)
         assert.equal(admissions.filter(({ kind }) => kind === 'wait').length, 80)
-        await Promise.all(held.map((place) => settle(place, 'failed')))
-        assert.equal(toRefusal(await take(from(100))).name, 'guesses')
+        await Promise.all(held.map((slot) => settle(slot, 'failed')))
+        assert.equal(refusedLimit(await take(from(100))).name, 'guesses')
       },
     )
 
     it('a success ends the failures in a row', SENTENCE, async () => {
-      const { take, fail, place, settle, from } = await tried(ACCOUNT)
+      const { take, fail, slot, settle, from } = await tried(ACCOUNT)
       for (let i = 0; i < GUESSES - 1; i++) await fail(1, from(i))
-      await settle(await place(from(50)), 'succeeded')
+      await settle(await slot(from(50)), 'succeeded')
       for (let i = 0; i < GUESSES - 1; i++) await fail(1, from(i + 100))
-      await settle(await place(from(51)), 'failed')
-      assert.equal(toRefusal(await take(from(52))).name, 'guesses')
+      await settle(await slot(from(51)), 'failed')
+      assert.equal(refusedLimit(await take(from(52))).name, 'guesses')
     })
 
     it('an undecided attempt neither ends nor begins a pause', SENTENCE, async () => {
-      const { take, fail, place, settle, advance, from } = await tried(ACCOUNT)
+      const { take, fail, slot, settle, advance, from } = await tried(ACCOUNT)
       for (let i = 0; i < GUESSES; i++) await fail(1, from(i))
       await advance(1000)
-      await settle(await place(from(50)), 'undecided')
-      await settle(await place(from(51)), 'failed')
-      assert.equal(toRefusal(await take(from(52))).windowMs, 2000)
+      await settle(await slot(from(50)), 'undecided')
+      await settle(await slot(from(51)), 'failed')
+      assert.equal(refusedLimit(await take(from(52))).windowMs, 2000)
     })
 
     it(
       'from an address where the customer has logged in, guesses from elsewhere block nothing for 30 days',
       SENTENCE,
       async () => {
-        const { take, fail, place, settle, advance, from } = await tried(ACCOUNT)
-        await settle(await place(), 'succeeded')
+        const { take, fail, slot, settle, advance, from } = await tried(ACCOUNT)
+        await settle(await slot(), 'succeeded')
         await advance(29 * DAY_MS)
         for (let i = 0; i < GUESSES; i++) await fail(1, from(i))
         assert.equal((await take(from(50))).kind, 'refused')
-        await settle(await place(), 'undecided')
+        await settle(await slot(), 'undecided')
         // Nor do the customer's own failures.
         await fail(9)
-        await settle(await place(), 'undecided')
+        await settle(await slot(), 'undecided')
         await advance(DAY_MS - MINUTE_MS)
         await fail(1, from(51))
-        await settle(await place(), 'undecided')
+        await settle(await slot(), 'undecided')
         await advance(MINUTE_MS)
         await fail(1, from(52))
-        assert.equal(toRefusal(await take()).name, 'guesses')
+        assert.equal(refusedLimit(await take()).name, 'guesses')
       },
     )
 
@@ -278,20 +278,20 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       'from an address where the customer has logged in, fewer than 100 failures in a row are allowed',
       SENTENCE,
       async () => {
-        const { take, fail, place, settle, from } = await tried(OFF)
-        await settle(await place(), 'succeeded')
+        const { take, fail, slot, settle, from } = await tried(OFF)
+        await settle(await slot(), 'succeeded')
         await fail(99)
-        const limit = toRefusal(await take())
+        const limit = refusedLimit(await take())
         assert.deepEqual([limit.name, limit.windowMs], ['guesses', 1000])
-        assert.equal(toRefusal(await take(from(1))).name, 'guesses')
+        assert.equal(refusedLimit(await take(from(1))).name, 'guesses')
       },
     )
 
     it('slots held from an address where the customer has logged in are counted', SENTENCE, async () => {
-      const { take, fail, place, places, settle } = await tried(OFF)
-      await settle(await place(), 'succeeded')
+      const { take, fail, slot, slots, settle } = await tried(OFF)
+      await settle(await slot(), 'succeeded')
       await fail(90)
-      await places(9)
+      await slots(9)
       assert.equal((await take()).kind, 'wait')
     })
 
@@ -310,7 +310,7 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       await fail(98)
       assert.equal((await take({ account: 'bea@example.com' })).kind, 'taken')
       await fail(1)
-      assert.equal(toRefusal(await take()).name, 'guesses', 'of the 99 that may fail in a row')
+      assert.equal(refusedLimit(await take()).name, 'guesses', 'of the 99 that may fail in a row')
     })
 
     it('the stricter of two limits applies', SENTENCE, async () => {
@@ -318,7 +318,11 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       const { take, fail } = await tried({ ...ACCOUNT, loginLimitAddress })
       await fail(3)
       assert.deepEqual(
-        [toRefusal(await take()).name, toRefusal(await take()).failures, toRefusal(await take()).windowMs],
+        [
+          refusedLimit(await take()).name,
+          refusedLimit(await take()).failures,
+          refusedLimit(await take()).windowMs,
+        ],
         ['address', 3, MINUTE_MS],
       )
     })
@@ -334,22 +338,22 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
     async function tried(limits: LoginLimits) {
       const { throttle, advance } = await create(limits)
       const take = (different: Partial<LoginAttempt> = {}) => throttle.take(attempt(different), TIMEOUT_MS)
-      const settle = (place: LoginSlot | undefined, outcome: 'failed' | 'succeeded' | 'undecided') =>
-        throttle.settle(place as LoginSlot, outcome, TIMEOUT_MS)
-      const place = async (different: Partial<LoginAttempt> = {}) => {
+      const settle = (slot: LoginSlot | undefined, outcome: 'failed' | 'succeeded' | 'undecided') =>
+        throttle.settle(slot as LoginSlot, outcome, TIMEOUT_MS)
+      const slot = async (different: Partial<LoginAttempt> = {}) => {
         const admission = await take(different)
         assert.ok(admission.kind === 'taken', JSON.stringify(admission))
-        return admission.place
+        return admission.slot
       }
       return {
         take,
         settle,
-        place,
+        slot,
         advance,
         from: (i: number) => attempt({ address: `198.51.100.${i}` }),
-        places: (count: number) => Promise.all(Array.from({ length: count }, () => place())),
+        slots: (count: number) => Promise.all(Array.from({ length: count }, () => slot())),
         async fail(times: number, different: Partial<LoginAttempt> = {}) {
-          for (let i = 0; i < times; i++) await settle(await place(different), 'failed')
+          for (let i = 0; i < times; i++) await settle(await slot(different), 'failed')
         },
       }
     }
@@ -360,7 +364,7 @@ function attempt(different: Partial<LoginAttempt>): LoginAttempt {
   return { account: 'ana@example.com', address: '192.0.2.1', ...different }
 }
 
-function toRefusal(admission: LoginAdmission) {
+function refusedLimit(admission: LoginAdmission) {
   assert.ok(admission.kind === 'refused', JSON.stringify(admission))
   return admission.limit
 }

@@ -21,29 +21,29 @@ describe('Hashing by bcrypt', () => {
   it('is refused at once when the queue needs two seconds, and accepted when its slots are released', async () => {
     // Of cost 10, of which each is expected to need 51.2 ms of two threads.
     const passwords = bcryptPasswordHasher({ cost: 10, concurrency: 2 })
-    const places = Array.from({ length: 79 }, () => passwords.queue(signal))
+    const slots = Array.from({ length: 79 }, () => passwords.queue(signal))
     assert.throws(() => passwords.queue(signal), Unavailable)
-    for (const place of places) place.leave()
+    for (const slot of slots) slot.leave()
     passwords.queue(signal).leave()
   })
 
   it('learns from the verifications how many there is time for', async () => {
     const passwords = bcryptPasswordHasher({ cost: 6 })
     const placesNow = () => {
-      const places: HashingSlot[] = []
+      const slots: HashingSlot[] = []
       try {
-        while (places.length < 100_000) places.push(passwords.queue(signal))
+        while (slots.length < 100_000) slots.push(passwords.queue(signal))
       } catch {}
-      for (const place of places) place.leave()
-      return places.length
+      for (const slot of slots) slot.leave()
+      return slots.length
     }
     const expected = placesNow()
     assert.equal(expected, Math.floor(2000 / (0.05 * 2 ** 6)) + 1)
     const dear = decoyHash(9)
     for (let round = 0; round < 5; round++) {
-      const place = passwords.queue(signal)
-      await place.verify('wrong', dear)
-      place.leave()
+      const slot = passwords.queue(signal)
+      await slot.verify('wrong', dear)
+      slot.leave()
     }
     assert.ok(placesNow() < expected * 0.8, `${placesNow()} of ${expected}`)
   })
@@ -68,12 +68,12 @@ describe('Hashing by bcrypt', () => {
   it('reports a damaged hash once, and no other hash', async () => {
     let damaged = 0
     const passwords = bcryptPasswordHasher({ cost: 4, onDamaged: () => damaged++ })
-    const place = passwords.queue(signal)
+    const slot = passwords.queue(signal)
     for (const sound of [null, someHash, decoyHash(4), someHash.replace('$2b$', '$2y$')])
-      await place.verify('x', sound)
+      await slot.verify('x', sound)
     assert.equal(damaged, 0)
     for (const [index, text] of ['', `${someHash} `, '5f4dcc3b5aa765d61d8327deb882cf99'].entries()) {
-      assert.equal(await place.verify('x', text), false)
+      assert.equal(await slot.verify('x', text), false)
       assert.equal(damaged, index + 1)
     }
   })

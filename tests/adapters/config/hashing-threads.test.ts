@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
   hashingThreads,
-  requiredThreadPoolSize,
+  parseThreadPoolSize,
   workerThreadPool,
 } from '../../../src/adapters/config/hashing-threads.ts'
 import { read } from './reading.ts'
@@ -21,7 +21,7 @@ describe('The thread pool', () => {
       ['5000', 1024],
       ['-1', 1024],
     ] as const) {
-      assert.equal(requiredThreadPoolSize(text), size, text)
+      assert.equal(parseThreadPoolSize(text), size, text)
     }
     assert.equal(read({ UV_THREADPOOL_SIZE: '12' }).configuration.threadPoolSize, 12)
   })

@@ -69,7 +69,7 @@ describe('the login throttle in PostgreSQL', () => {
         for (let i = 0; i < 60; i++) {
           const admission = await throttle.take(attempt(`${i % 3}`, `${(i + worker) % 4}`), TIMEOUT_MS)
           if (admission.kind === 'taken') {
-            await throttle.settle(admission.place, i % 5 === 0 ? 'succeeded' : 'failed', TIMEOUT_MS)
+            await throttle.settle(admission.slot, i % 5 === 0 ? 'succeeded' : 'failed', TIMEOUT_MS)
           }
         }
       }),
@@ -108,7 +108,7 @@ describe('the login throttle in PostgreSQL', () => {
     const fail = async (account: string) => {
       const admission = await throttle.take(attempt(account, account), TIMEOUT_MS)
       assert.ok(admission.kind === 'taken')
-      await throttle.settle(admission.place, 'failed', TIMEOUT_MS)
+      await throttle.settle(admission.slot, 'failed', TIMEOUT_MS)
     }
     for (const account of ['a', 'b']) await fail(account)
     assert.equal(await pruneLoginAttempts(stores.pool, 100, TIMEOUT_MS), 0)
@@ -134,7 +134,7 @@ describe('the login throttle in PostgreSQL', () => {
     for (let i = 0; i < 10; i++) {
       const admission = await throttle.take(attempt('ana'), TIMEOUT_MS)
       assert.ok(admission.kind === 'taken')
-      await throttle.settle(admission.place, 'failed', TIMEOUT_MS)
+      await throttle.settle(admission.slot, 'failed', TIMEOUT_MS)
     }
     await advance(800_000)
     await pruneLoginAttempts(stores.pool, 100, TIMEOUT_MS)

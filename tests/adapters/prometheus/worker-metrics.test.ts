@@ -7,7 +7,7 @@ import { workerMetrics } from '../../../src/adapters/prometheus/worker-metrics.t
 type Families = readonly MetricFamily[]
 
 /** The response of a worker with this number of evictions. */
-async function responded(evictions: number, { leaseHeld = true } = {}): Promise<Families> {
+async function collectFromWorker(evictions: number, { leaseHeld = true } = {}): Promise<Families> {
   const metrics = serviceMetrics()
   metrics.watch({ leaseHeld: () => leaseHeld, cacheEntries: () => 10 })
   for (let time = 1; time <= evictions; time++) metrics.evicted()
@@ -28,8 +28,8 @@ describe('The metrics of several workers', () => {
     const together = workerMetrics()
     const sum = await together(
       new Map([
-        [1, await responded(2)],
-        [2, await responded(3, { leaseHeld: false })],
+        [1, await collectFromWorker(2)],
+        [2, await collectFromWorker(3, { leaseHeld: false })],
       ]),
     )
     assert.equal(valueIn(sum, 'latchkey_token_cache_evictions_total'), 5)
@@ -40,10 +40,10 @@ describe('The metrics of several workers', () => {
 
   test('never decrease when a worker does not respond, ends or restarts', async () => {
     const together = workerMetrics()
-    const second = await responded(3)
+    const second = await collectFromWorker(3)
     await together(
       new Map([
-        [1, await responded(2)],
+        [1, await collectFromWorker(2)],
         [2, second],
       ]),
     )
@@ -67,7 +67,7 @@ describe('The metrics of several workers', () => {
     const replaced = await together(
       new Map([
         [2, second],
-        [3, await responded(1)],
+        [3, await collectFromWorker(1)],
       ]),
     )
     assert.equal(valueIn(replaced, 'latchkey_token_cache_evictions_total'), 6)

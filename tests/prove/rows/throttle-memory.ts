@@ -39,7 +39,7 @@ export const throttleMemoryRows: readonly Row[] = [
 
       async function guess(i: number): Promise<void> {
         const admission = await throttle.take({ account: emailOf(i), address: clientAddress(i) }, 1000)
-        if (admission.kind === 'taken') await throttle.settle(admission.place, 'failed', 1000)
+        if (admission.kind === 'taken') await throttle.settle(admission.slot, 'failed', 1000)
         else trial.require(false, () => `guess ${i} was not admitted: ${admission.kind}`)
       }
     },

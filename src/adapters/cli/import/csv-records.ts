@@ -41,9 +41,9 @@ export async function* csvRecords(
           yield { line, fields }
           pass(length)
         }
-        const checkFailed = problem ?? (rest.length > MAX_ROW_BYTES ? TOO_LONG : null)
-        if (checkFailed === null) return
-        yield { line, problem: checkFailed }
+        const refusal = problem ?? (rest.length > MAX_ROW_BYTES ? TOO_LONG : null)
+        if (refusal === null) return
+        yield { line, problem: refusal }
         isSpoilt = true
       }
       const end = endOfLine(rest, isEnd)

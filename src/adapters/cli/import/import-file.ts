@@ -35,10 +35,10 @@ export async function importFile(
     interruption.abort()
     if (count(signal) !== 'second') return
     // Ends the process at once, and the database rolls back the current batch.
-    listenNoMore()
+    stopListening()
     process.kill(process.pid, signal)
   }
-  const listenNoMore = () => {
+  const stopListening = () => {
     for (const signal of SIGNALS) process.off(signal, interrupt)
   }
   const input = await openInput(file, io.stdin, interruption.signal)
@@ -50,7 +50,7 @@ export async function importFile(
     await withStore((store) => take(store))
   } finally {
     // Only after the database is closed, because a repeat of the signal may still arrive.
-    listenNoMore()
+    stopListening()
     input.close()
   }
   if (interruption.signal.aborted)

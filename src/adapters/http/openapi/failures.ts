@@ -1,5 +1,5 @@
 import { type FailureReason, STATUS_BY_REASON } from '../errors.ts'
-import { toFailure } from '../response/failure-response.ts'
+import { toFailureResponse } from '../response/failure-response.ts'
 import type { Route } from '../routing/declared-route.ts'
 import { SAMPLES } from './failure-samples.ts'
 import type { JsonSchema } from './json-schema.ts'
@@ -72,7 +72,7 @@ function describeResponse(status: number, reasons: readonly FailureReason[]): ob
   const samples = reasons.flatMap((reason) => SAMPLES[reason].map((sample) => ({ reason, sample })))
   const headers = new Map<string, string[]>([['X-Request-Id', ['a-request']]])
   for (const { sample } of samples) {
-    const list = toFailure(sample, 'a-request').headers
+    const list = toFailureResponse(sample, 'a-request').headers
     for (let i = 0; i < list.length; i += 2) {
       const name = list[i] as string
       headers.set(name, [...(headers.get(name) ?? []), list[i + 1] as string])
@@ -100,7 +100,7 @@ function describeResponse(status: number, reasons: readonly FailureReason[]): ob
             .reverse()
             .map(({ reason, sample }) => [
               reason,
-              { value: JSON.parse(toFailure(sample, 'a-request').text) },
+              { value: JSON.parse(toFailureResponse(sample, 'a-request').text) },
             ]),
         ),
       },

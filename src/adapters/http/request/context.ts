@@ -27,7 +27,7 @@ export declare abstract class RequestContext {
   abstract get headers(): Readonly<Record<string, string | string[] | undefined>>
   /** The deadline of this request's calls to stores. */
   readonly deadline: Deadline
-  /** The client's address, and whether it still waits for the response. */
+  /** The client's address, and the signal that aborts when it no longer waits for the response. */
   readonly requester: Requester
   /** Aborts when the client disconnects or the route's deadline passes. Created on first access. */
   abstract get signal(): AbortSignal

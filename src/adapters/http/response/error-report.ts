@@ -1,5 +1,6 @@
 import type { ErrorFields } from '../../../application/ports/log.ts'
 import { LatchkeyError } from '../../../domain/errors.ts'
+import { isForOperators } from '../../../lib/operator-error.ts'
 
 const MAX_CAUSES = 5
 const MAX_CHARACTERS = 4000
@@ -48,7 +49,7 @@ function collectCauses(error: unknown): readonly unknown[] {
 }
 
 function isOwnMessage(error: Error): boolean {
-  return error instanceof LatchkeyError || ('forOperators' in error && error.forOperators === true)
+  return error instanceof LatchkeyError || isForOperators(error)
 }
 
 /** Messages of PostgreSQL's data exceptions (SQLSTATE class 22) quote the value, in the server's language. */

@@ -12,7 +12,7 @@ import { MethodNotAllowed, NotReady, STATUS_BY_REASON, UnsupportedMediaType } fr
 type HeaderList = readonly string[]
 
 /** Returns the response of a failure. `text` is the envelope. */
-export function toFailure(
+export function toFailureResponse(
   error: LatchkeyError,
   requestId: string,
 ): { status: number; headers: HeaderList; text: string } {

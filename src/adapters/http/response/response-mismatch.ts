@@ -1,13 +1,12 @@
 import * as v from 'valibot'
+import { OperatorError } from '../../../lib/operator-error.ts'
 
 const MAX_FIELDS = 10
 const MAX_CHARACTERS = 100
 
 /** A handler's response does not fit the `returns` of its route. The message has the fields, never their values. */
-class ResponseMismatch extends Error {
+class ResponseMismatch extends OperatorError {
   override readonly name = 'ResponseMismatch'
-  /** The message is written for operators and is shown as it is. */
-  readonly forOperators = true
 
   constructor(issues: readonly v.BaseIssue<unknown>[]) {
     const fields = issues.slice(0, MAX_FIELDS).map(describeIssue)

@@ -3,7 +3,7 @@ import { type LatchkeyError, MalformedToken } from '../../../domain/errors.ts'
 import type { HttpError } from '../errors.ts'
 import type { Exchange } from '../server/exchange.ts'
 import { finish } from '../server/finish.ts'
-import { toFailure } from './failure-response.ts'
+import { toFailureResponse } from './failure-response.ts'
 import { JsonBody, type ResponseFields } from './json-body.ts'
 
 type HeaderList = readonly string[]
@@ -30,13 +30,13 @@ export function sendSuccess(
 export function sendFailure(exchange: Exchange, error: LatchkeyError): void {
   if ((error as HttpError).closes === true) exchange.closes = true
   if (error instanceof MalformedToken) exchange.malformedToken = true
-  const { status, headers, text } = toFailure(error, exchange.requestId)
+  const { status, headers, text } = toFailureResponse(error, exchange.requestId)
   send(exchange, status, text, Buffer.byteLength(text), headers)
 }
 
 /** Returns a failure as HTTP text, for a connection whose request could not be parsed and has no `ServerResponse`. */
 export function rawFailure(error: LatchkeyError, requestId: string): string {
-  const { status, headers, text } = toFailure(error, requestId)
+  const { status, headers, text } = toFailureResponse(error, requestId)
   const list = [
     ...CONTENT_TYPE,
     'Content-Length',

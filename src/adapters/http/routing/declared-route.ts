@@ -1,5 +1,6 @@
 import type * as v from 'valibot'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
+import { OperatorError } from '../../../lib/operator-error.ts'
 import type { FailureReason } from '../errors.ts'
 import type { FileResponse } from '../response/file-response.ts'
 import type { JsonBody, ResponseFields } from '../response/json-body.ts'
@@ -44,10 +45,8 @@ export interface Route {
 }
 
 /** A mistake in a declaration, as one sentence. The service does not start. */
-export class RouteRefused extends Error {
+export class RouteRefused extends OperatorError {
   override readonly name = 'RouteRefused'
-  /** The message is written for operators and is shown as it is. */
-  readonly forOperators = true
 }
 
 /** A route as it is declared, before defaults apply. */

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 export async function freeAddress({ host, port }: { host: string; port: number }): Promise<string> {
   const probe = createServer()
   await listen(probe, { host, port })
-  const url = serverUrl(probe.address() as AddressInfo)
+  const url = listenerUrl(probe.address() as AddressInfo)
   await new Promise((resolve) => probe.close(resolve))
   return url
 }
@@ -24,6 +24,6 @@ export function listen(server: Server, { host, port }: { host: string; port: num
 }
 
 /** Returns the URL of a bound address. */
-export function serverUrl({ address, family, port }: AddressInfo): string {
+export function listenerUrl({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }

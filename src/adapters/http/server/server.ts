@@ -13,7 +13,7 @@ import { createRouter } from '../routing/router.ts'
 import { acceptBacklog } from './backlog.ts'
 import { createConnections } from './connections.ts'
 import { type Ended, Exchange, type ExchangeSpan } from './exchange.ts'
-import { listen, serverUrl } from './listen.ts'
+import { listen, listenerUrl } from './listen.ts'
 
 const MAX_HEADER_BYTES = 16 * 1024
 const SWEEP_MS = 1000
@@ -100,7 +100,7 @@ export async function startServer(
 
   await listen(server, settings)
   return {
-    url: serverUrl(server.address() as AddressInfo),
+    url: listenerUrl(server.address() as AddressInfo),
     draining: () => draining,
     activeRequests: () => connections.openCount,
     drain,

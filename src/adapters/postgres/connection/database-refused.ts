@@ -1,8 +1,7 @@
+import { OperatorError } from '../../../lib/operator-error.ts'
 /** The database cannot be used in its current state. `message` is one line for the operator, without secrets. */
-export class DatabaseRefused extends Error {
+export class DatabaseRefused extends OperatorError {
   override readonly name: string = 'DatabaseRefused'
-  /** The message is written for operators and is shown unchanged. */
-  readonly forOperators = true
 }
 
 /** The database could not be reached; a later attempt may succeed. */

@@ -15,7 +15,7 @@ export interface Readiness {
     readonly checks: Readonly<Record<string, boolean>>
   }>
   /** Reports that a statement failed because the server's disk is full, which no read can see. */
-  diskFull(): void
+  reportDiskFull(): void
 }
 
 /** The options of readiness. */
@@ -60,7 +60,7 @@ export function postgresReadiness(
         return { reachable: false, current: false, checks: {} }
       }
     },
-    diskFull() {
+    reportDiskFull() {
       diskFullMs = nowMs()
     },
   }

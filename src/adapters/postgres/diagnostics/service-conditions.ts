@@ -26,10 +26,10 @@ export function serviceConditions(url: string, queryMs: number): Promise<readonl
       async function isDiskFull(): Promise<boolean> {
         try {
           await client.query('begin read write')
-          await client.query('create temporary table latchkey_room (block text) on commit drop')
-          await client.query('alter table latchkey_room alter column block set storage plain')
+          await client.query('create temporary table latchkey_disk_check (block text) on commit drop')
+          await client.query('alter table latchkey_disk_check alter column block set storage plain')
           await client.query(
-            `insert into latchkey_room select repeat('x', 8000) from generate_series(1, ${MIN_FREE_KB / 8})`,
+            `insert into latchkey_disk_check select repeat('x', 8000) from generate_series(1, ${MIN_FREE_KB / 8})`,
           )
           return false
         } catch (error) {

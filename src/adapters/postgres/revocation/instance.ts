@@ -21,7 +21,7 @@ export interface Instance {
   holdsLease(): boolean
   /** Resolves when every instance has applied all changes committed before the call. */
   settled(): Promise<void>
-  /** Ends the lease and announces that this instance has stopped serving. */
+  /** Ends the lease and publishes that this instance has stopped serving. */
   leave(): void
 }
 
