@@ -1,10 +1,10 @@
 /**
- * Checks everything under one heading for each step, and prints a summary; exits 1 when a step failed: `npm run check`.
- * `npm run check -- static modules` runs these parts only; the third one is `programs`.
+ * Checks what `npm test` leaves out, each step under a heading, and prints a summary; exits 1 when a step failed:
+ * `npm run check`. `npm run check -- static modules` runs these parts only; the third one is `programs`.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { splitTestFiles } from './support/test-files.ts'
+import { testFiles } from './support/test-files.ts'
 
 interface Step {
   readonly part: 'static' | 'modules' | 'programs'
@@ -36,15 +36,7 @@ const STEPS: readonly Step[] = [
   {
     part: 'static',
     name: 'architecture and packages',
-    command: [
-      node,
-      '--import',
-      'tsx',
-      '--test',
-      '--test-reporter=spec',
-      'tests/architecture.test.ts',
-      'tests/package.test.ts',
-    ],
+    command: [node, '--import', 'tsx', '--test', '--test-reporter=spec', ...testFiles('sources')],
   },
   {
     part: 'modules',
@@ -54,7 +46,7 @@ const STEPS: readonly Step[] = [
   {
     part: 'programs',
     name: 'tests of programs',
-    command: [node, '--import', 'tsx', 'tests/run.ts', ...splitTestFiles().others],
+    command: [node, '--import', 'tsx', 'tests/run.ts', ...testFiles('programs')],
   },
 ]
 

@@ -11,7 +11,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { findModule } from './support/architecture.ts'
-import { splitTestFiles } from './support/test-files.ts'
+import { testFiles } from './support/test-files.ts'
 
 interface Counts {
   readonly total: number
@@ -97,7 +97,7 @@ function runTests(): number {
       '--import',
       'tsx',
       'tests/run.ts',
-      ...(process.argv.length > 2 ? process.argv.slice(2) : splitTestFiles().covering),
+      ...(process.argv.length > 2 ? process.argv.slice(2) : testFiles('modules')),
     ],
     { cwd: root, stdio: 'inherit' },
   )

@@ -1,11 +1,13 @@
 /**
- * Runs the tests on a PostgreSQL server that it chooses and starts: `npm test`, or `npm test -- tests/x.test.ts`.
+ * Runs tests on a PostgreSQL server that it chooses and starts: `npm test` those of the first tier, and
+ * `npm test -- tests/x.test.ts` any others.
  * `TEST_BACKEND=sqlite npm test` runs those from end to end on the services of `examples/sqlite`.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { type BuiltProgram, buildProgram } from './support/built-program.ts'
 import { dropTestDatabases, testDatabasePrefix } from './support/database.ts'
 import { onSqlite, sqliteProgram } from './support/sqlite.ts'
 import { testFiles } from './support/test-files.ts'
@@ -31,7 +33,7 @@ process.exitCode = await main().catch((error: Error) => {
 
 async function main(): Promise<number> {
   const files =
-    process.argv.length > 2 ? process.argv.slice(2) : testFiles(onSqlite ? 'tests/end-to-end' : 'tests')
+    process.argv.length > 2 ? process.argv.slice(2) : testFiles(onSqlite ? 'end-to-end' : 'product')
   // node --test given nothing runs nothing and calls that a success.
   if (files.length === 0) throw new Error('There is no test to run.')
 
@@ -41,10 +43,21 @@ async function main(): Promise<number> {
   }
   const server = await openTestServer(process.env)
   process.stdout.write(`Tests use ${server.choice}.\n`)
-  const env = { ...process.env, TEST_DATABASE_URL: server.url, TEST_RUN_ID: randomBytes(4).toString('hex') }
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    TEST_DATABASE_URL: server.url,
+    TEST_RUN_ID: randomBytes(4).toString('hex'),
+  }
+  let program: BuiltProgram | null = null
   try {
+    // One file starts sooner without a build, and coverage is measured on the sources.
+    if (files.length > 1 && env.NODE_V8_COVERAGE === undefined) {
+      program = buildProgram()
+      env.TEST_PROGRAM = program.path
+    }
     return interruptions > 0 ? 1 : await run(files, env)
   } finally {
+    program?.remove()
     await dropTestDatabases(server.url, testDatabasePrefix(env)).catch(() => {})
     await server.close()
   }

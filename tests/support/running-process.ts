@@ -7,8 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { onSqlite, sqliteProgram } from './sqlite.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** The arguments that make Node run `latchkey`: from this checkout, or from the SQLite example. */
-export const latchkeyProgram = onSqlite ? sqliteProgram : { args: [join(ROOT, 'bin/latchkey.js')], env: {} }
+/** The arguments that make Node run `latchkey`: as the runner built it, from this checkout, or from the SQLite example. */
+export const latchkeyProgram = onSqlite
+  ? sqliteProgram
+  : { args: [process.env.TEST_PROGRAM ?? join(ROOT, 'bin/latchkey.js')], env: {} }
 
 /** Settings for tests that are not about guessing: all tests come from one address. */
 export const UNTHROTTLED = { LOGIN_LIMIT_ACCOUNT: 'off', LOGIN_LIMIT_ADDRESS: 'off' }

@@ -3,8 +3,36 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Folders and files whose tests run the code of `src` mostly in their own process: they are the ones to measure coverage with. */
-const COVERING = [
+/**
+ * The first tier, `npm test`: that the product works. Domain, use cases, the contracts on memory and PostgreSQL, the HTTP
+ * surface, one path from end to end for each use case, and the README. Nothing here takes long or depends on elapsed time.
+ */
+const PRODUCT = [
+  'adapters/config/',
+  'adapters/http/',
+  'adapters/memory/',
+  'adapters/postgres/stores.test.ts',
+  'application/',
+  'domain/',
+  'end-to-end/errors.test.ts',
+  'end-to-end/first-minute.test.ts',
+  'end-to-end/instances.test.ts',
+  'end-to-end/named-tokens.test.ts',
+  'end-to-end/tokens.test.ts',
+  'lib/',
+  'readme.test.ts',
+]
+
+/** Long tests in the folders above, which belong to the second tier. */
+const LONG = [
+  'adapters/http/pipelining.test.ts',
+  'adapters/http/responses.test.ts',
+  'application/login-tokens/cluster-model.test.ts',
+  'application/login-tokens/revocation-model.test.ts',
+]
+
+/** Tests that run the code of `src` mostly in their own process. The second tier measures coverage with them. */
+const MODULES = [
   'adapters/',
   'application/',
   'cases/',
@@ -15,20 +43,37 @@ const COVERING = [
   'testing/',
 ]
 
-/** Returns the test files below a folder of the checkout, in order. */
-export function testFiles(folder: string): readonly string[] {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => join(folder, file))
+/** Tests of the sources as text: a separate step of the second tier. */
+const SOURCES = ['architecture.test.ts', 'package.test.ts']
+
+/**
+ * Returns the paths of the test files of a group, in order. `product` is the first tier. `modules`, `programs` and `sources`
+ * are the second one, `npm run check`; `modules` has those of the first tier again, for coverage. The third tier, the proof
+ * of reliability, stands in `verification` and has rows instead of test files.
+ */
+export function testFiles(
+  group: 'product' | 'modules' | 'programs' | 'sources' | 'end-to-end',
+): readonly string[] {
+  const product = (file: string) => isBelow(file, PRODUCT) && !isBelow(file, LONG)
+  const modules = (file: string) => isBelow(file, MODULES)
+  const sources = (file: string) => isBelow(file, SOURCES)
+  const groups = {
+    product,
+    modules,
+    programs: (file: string) => !product(file) && !modules(file) && !sources(file),
+    sources,
+    'end-to-end': (file: string) => isBelow(file, ['end-to-end/']),
+  }
+  return ['tests', 'verification']
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
+        join(folder, file),
+      ),
+    )
+    .filter((file) => file.endsWith('.test.ts') && groups[group](file))
     .sort()
 }
 
-/** Returns the test files that coverage is measured with, and all others. */
-export function splitTestFiles(): {
-  readonly covering: readonly string[]
-  readonly others: readonly string[]
-} {
-  const files = testFiles('tests')
-  const isCovering = (file: string) => COVERING.some((folder) => file.startsWith(`tests/${folder}`))
-  return { covering: files.filter(isCovering), others: files.filter((file) => !isCovering(file)) }
+function isBelow(file: string, paths: readonly string[]): boolean {
+  return paths.some((path) => file.startsWith(join('tests', path)))
 }
