@@ -12,7 +12,7 @@ const PARTS: readonly (readonly [name: string, isOf: (place: string) => boolean]
   ['router', (place) => place.includes('find-my-way') || place.includes('http/router')],
   ['cache and its lease', (place) => /node-cache|adapters\/caching|announcing|system-clock/.test(place)],
   ['use cases', (place) => /dist\/(application|domain)\//.test(place)],
-  ['HTTP adapter: gate, exchange, dispatch, answer', (place) => place.includes('dist/adapters/http')],
+  ['HTTP adapter: checks, exchange, dispatch, response', (place) => place.includes('dist/adapters/http')],
   ['request ids', (place) => place.includes('crypto/random')],
   ['node:http, streams, sockets, events', (place) => place.includes('node:')],
 ]

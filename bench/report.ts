@@ -5,7 +5,7 @@ import { barChart } from './chart.ts'
 import type { Findings, Goal, Part, Table } from './part.ts'
 
 const RESULTS = join(import.meta.dirname, 'results.json')
-const DOCUMENTS = join(import.meta.dirname, '../docs')
+const DOCUMENTS = join(import.meta.dirname, '../docs/reports')
 
 /** The findings of each part, when it last ran whole, and where. */
 type Results = Record<string, Findings & { readonly title: string; readonly where: string }>
@@ -47,7 +47,7 @@ function chartOf(id: string): string {
 
 function tableOf(goals: readonly Goal[]): Table {
   return {
-    head: ['goal', 'what', 'aim', 'measured', 'reached'],
+    head: ['goal', 'measurement', 'target', 'measured', 'met'],
     rows: goals.map(({ id, what, goal, measured, isReached }) => [
       id,
       what,

@@ -5,7 +5,7 @@ import type { Outcome, Row } from './row.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const RESULTS = join(ROOT, 'verification/results.json')
-export const DOCUMENT = join(ROOT, 'docs/proof.md')
+export const DOCUMENT = join(ROOT, 'docs/reports/proof.md')
 
 /** The result of a mutant: what revealed it, or null when it survived. */
 export interface Found {

@@ -27,9 +27,9 @@ const WAIT_MS = 10_000
 
 /** What is aimed at: at most so many times the latency. */
 const AIMS = [
-  { id: 'hit', what: 'a request whose token is kept', most: 1.05 },
-  { id: 'miss', what: 'a request whose token is looked up', most: 1.3 },
-  { id: 'login', what: "a login's part in the database", most: 1.3 },
+  { id: 'hit', what: 'a cache hit', most: 1.05 },
+  { id: 'miss', what: 'a cache miss', most: 1.3 },
+  { id: 'login', what: "a login's database work", most: 1.3 },
 ] as const
 
 /** A filled database. */
@@ -70,10 +70,9 @@ async function run(bench: Bench): Promise<Findings> {
     }
     const compared = [...(await compareRequests(bench, sized)), await compareLogins(bench, sized)]
     return {
-      about: `${grown} with ${TOKENS_EACH} tokens each, in two databases on one server; the two are measured by
-turns, and a ratio is of two medians of latency in one round. A hit finds its token in the cache, always the same one;
-a miss looks another customer's token up at each request. A login's part in the database finds a customer at random by
-e-mail and replaces the login token.`,
+      about: `${grown} with ${TOKENS_EACH} tokens each, in two databases on one server, measured in turns. A
+ratio compares the median latencies of one round. A hit uses one cached token; a miss looks up the token of another
+customer for each request. The database work of a login finds a random customer by e-mail and replaces the login token.`,
       tables: [latencies(compared), sizes(sized)],
       goals: goalsOf(compared),
     }
@@ -189,7 +188,7 @@ async function loginMs(pool: DatabasePool, customers: number, logins: number): P
 
 function latencies(compared: readonly Compared[]): Table {
   return {
-    head: ['what', 'small, p50 in ms', 'large, p50 in ms', 'ratio'],
+    head: ['measurement', 'small, p50 in ms', 'large, p50 in ms', 'ratio'],
     rows: compared.map((one) => [
       `${one.aim}, ${one.name}`,
       shownSpread(one.smallMs, 3),
@@ -226,7 +225,7 @@ function goalsOf(compared: readonly Compared[]): readonly Goal[] {
     const of = compared.filter(({ aim }) => aim === id)
     return {
       id: 'P11',
-      what: `p50 of ${what}, of that with ${grouped(FEW)} customers`,
+      what: `p50 of ${what}, ratio to ${grouped(FEW)} customers`,
       goal: `≤ ${most}×`,
       measured:
         of.map((one) => `${grouped(spreadOf(ratiosOf(one)).median, 2)}×, ${one.name}`).join('; ') ||

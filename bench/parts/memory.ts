@@ -24,9 +24,9 @@ async function run(bench: Bench): Promise<Findings> {
     stopsMs.push(longestStopMs)
   }
   return {
-    about: `The heap that ${TOKENS.toLocaleString('en-US')} kept validations of as many customers take, with the texts of
-their answers and all that finds them; and the longest stop of the event loop, garbage collection included, while all of
-them expire and nobody asks.`,
+    about: `The heap that ${TOKENS.toLocaleString('en-US')} cached validations of different customers occupy, including
+their response bodies and indexes; and the longest stall of the event loop, garbage collection included, while all of them
+expire without requests.`,
     tables: [],
     goals: [
       {
@@ -38,7 +38,7 @@ them expire and nobody asks.`,
       },
       {
         id: 'P10',
-        what: 'longest stop while they expire, ms',
+        what: 'longest stall while they expire, ms',
         goal: '≤ 5',
         measured: shownSpread(stopsMs, 1),
         isReached: spreadOf(stopsMs).median <= 5,

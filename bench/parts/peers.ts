@@ -24,7 +24,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 }
 
 /** What the same call costs in applications that are written by hand with what others use. */
-export const peers: Part = { id: 'peers', title: 'Beside others', isLong: true, run }
+export const peers: Part = { id: 'peers', title: 'Comparison with other servers', isLong: true, run }
 
 async function run(bench: Bench): Promise<Findings> {
   await installPackages(bench)
@@ -53,19 +53,19 @@ async function run(bench: Bench): Promise<Findings> {
     const times = (name: string) => ratios(carried, PRODUCT, name)
     const goal = (id: string, aim: number, name: string): Goal => ({
       id,
-      what: `requests a second, as a multiple of what ${name} carries`,
+      what: `requests a second, as a multiple of ${name}`,
       goal: `≥ ${aim}×`,
       measured: shownSpread(times(name), aim < 10 ? 2 : 1),
       isReached: spreadOf(times(name)).median >= aim,
     })
     return {
-      about: `Who am I, with one token, again and again, over 64 connections that are kept; the server and the load on a
-processor each, one server after another in every round. Latchkey runs with everything that is on by default. The
-others are as small as they can be, without logs, metrics or headers of their own (\`bench/peers\`), and give the same
-answer from the same tables; only better-auth has its own. ${versions()}.`,
+      about: `A \`me\` route with one token, repeated over 64 keep-alive connections. Server and load each run on one
+processor, and the servers take turns in every round. Latchkey runs with its default settings. The other servers are minimal
+programs without logs, metrics or additional headers (\`bench/peers\`); they return the same response from the same tables,
+except better-auth, which has its own. Versions: ${versions()}.`,
       tables: [
         {
-          head: ['server', 'requests a second', 'of bare', 'Latchkey carries, times'],
+          head: ['server', 'requests a second', 'ratio to bare', 'Latchkey, multiple of this'],
           rows: [...carried.keys()].map((name) => [
             name,
             shownSpread(perSecondOf(carried, name)),
@@ -82,7 +82,7 @@ answer from the same tables; only better-auth has its own. ${versions()}.`,
         goal('P4', 60, BETTER_AUTH),
       ],
       chart: {
-        title: 'Who am I, 64 connections, one process on one processor',
+        title: 'me, 64 connections, one process on one processor',
         unit: 'requests a second',
         bars: [...carried.keys()].map((name) => ({
           name,

@@ -22,13 +22,13 @@ async function run(bench: Bench): Promise<Findings> {
     const idle = await measureIdle(bench, database, instances[0])
     const most = Math.max(...AT_ONCE.map((atOnce) => spreadOf(rates.get(`${atOnce} with`) ?? []).median))
     return {
-      about: `Tokens revoked one by one by statements of the service's own, on one database to whose notifications
-${INSTANCES} instances listen; with the triggers that announce each change, and with them switched off. PostgreSQL
-announces one commit at a time, so that what is announced has a cap, and what is not has none. A login that
-revokes nothing, a rehash, a touch and a prune announce nothing and do not count.`,
+      about: `Tokens revoked one by one with the service's own statements, on one database to which ${INSTANCES} instances
+listen; with the triggers that publish each change, and with the triggers disabled. PostgreSQL publishes one commit
+at a time, which limits the rate of published changes. A login that revokes no token, a rehash, a touch and a prune publish
+nothing and are not limited.`,
       tables: [
         {
-          head: ['revocations at once', 'a second, announced', 'a second, not announced'],
+          head: ['revocations at once', 'a second, published', 'a second, not published'],
           rows: AT_ONCE.map((atOnce) => [
             String(atOnce),
             shownSpread(rates.get(`${atOnce} with`) ?? []),
@@ -39,7 +39,7 @@ revokes nothing, a rehash, a touch and a prune announce nothing and do not count
       goals: [
         {
           id: 'revocations',
-          what: 'announced revocations a second on one database',
+          what: 'published revocations a second on one database',
           goal: '≥ 2,000',
           measured: grouped(most),
           isReached: most >= 2000,
@@ -49,7 +49,7 @@ revokes nothing, a rehash, a touch and a prune announce nothing and do not count
           : [
               {
                 id: 'heartbeats',
-                what: 'an idle instance with its heartbeats, and their part of PostgreSQL, of a core',
+                what: 'an idle instance with its heartbeats, and their load on PostgreSQL, share of a core',
                 goal: '< 0.5 %',
                 measured: `${grouped(idle.instance, 2)} % and ${grouped(idle.backends, 2)} %`,
                 isReached: idle.instance < 0.5,

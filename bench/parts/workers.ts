@@ -12,7 +12,7 @@ const ONE = 'one process'
 const TWO = 'WORKERS=2'
 
 /** What more processes carry, and how soon one serves. */
-export const workers: Part = { id: 'workers', title: 'Workers, and the start', run }
+export const workers: Part = { id: 'workers', title: 'Workers and startup', run }
 
 async function run(bench: Bench): Promise<Findings> {
   const database = await createTestDatabase()
@@ -38,9 +38,9 @@ async function run(bench: Bench): Promise<Findings> {
     const gains = ratios(carried, TWO, ONE)
     const startsMs = await measureStarts(bench)
     return {
-      about: `\`POST /api/me\` with one kept token over 64 connections, nobody bound to a processor. The load runs on this
-machine, too, which has ${availableParallelism()} processors: what it takes is not there for the workers. The start is
-that of the compiled program on an embedded database that is there already, up to its first answer.`,
+      about: `\`POST /api/me\` with one cached token over 64 connections; no process is bound to a processor. The load runs
+on the same machine, which has ${availableParallelism()} processors, and takes processor time from the workers. Startup is measured for the
+compiled program on an existing embedded database, up to its first response.`,
       tables: [
         {
           head: ['processes', 'requests a second'],
@@ -50,14 +50,14 @@ that of the compiled program on an embedded database that is there already, up t
       goals: [
         {
           id: 'P12',
-          what: 'two workers, of what one process carries',
+          what: 'two workers, ratio to one process',
           goal: '≥ 1.8',
           measured: shownSpread(gains, 2),
           isReached: spreadOf(gains).median >= 1.8,
         },
         {
           id: 'P13',
-          what: 'from the start to the first answer, ms',
+          what: 'from the start to the first response, ms',
           goal: '≤ 1,500',
           measured: shownSpread(startsMs),
           isReached: spreadOf(startsMs).median <= 1500,

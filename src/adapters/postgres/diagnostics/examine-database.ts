@@ -105,12 +105,7 @@ async function server(url: string): Promise<CheckResult> {
     return checkPassed('database.server', 'The version and the settings of the server fit the service.')
   const state = faults.some(({ isFatal }) => isFatal) ? 'failure' : 'warning'
   const sentences = faults.map(({ sentence }) => sentence).join(' ')
-  return checkFailed(
-    'database.server',
-    state,
-    sentences,
-    'See the section about your own database in the README.',
-  )
+  return checkFailed('database.server', state, sentences, 'See docs/operations/postgresql.md.')
 }
 
 async function migrations({ directUrl, sets, migrate }: DatabaseSettings): Promise<CheckResult> {
