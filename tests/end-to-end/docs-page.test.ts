@@ -118,7 +118,7 @@ describe('the docs page in a browser', { skip }, () => {
     await page.click('#postMe button[type=submit]')
     await page.waitForSelector('#postMe .answer')
     await inPage(page, 'hideToken()')
-    writeFileSync(join(import.meta.dirname, '../../docs/docs-page.png'), await page.screenshot())
+    writeFileSync(join(import.meta.dirname, '../../docs/images/docs-page.png'), await page.screenshot())
     await page.close()
   })
 })

@@ -48,7 +48,7 @@ describe('The types of the TypeScript client', () => {
     const generator = fileURLToPath(
       new URL('bin/cli.js', import.meta.resolve('openapi-typescript/package.json')),
     )
-    const [commands = ''] = fencedBlocks('docs/clients.md', 'sh')
+    const [commands = ''] = fencedBlocks('docs/how-to/call-the-api-from-a-client.md', 'sh')
     const lines = commands
       .replaceAll('npx latchkey', `'${process.execPath}' '${join(root, 'bin/latchkey.js')}'`)
       .replaceAll('npx openapi-typescript', `'${process.execPath}' '${generator}'`)

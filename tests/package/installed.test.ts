@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { callAt } from '../../src/testing/call.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { fencedBlocks } from '../support/fenced-blocks.ts'
+import { brokenLinks, markdownFiles, PLANNED } from '../support/links.ts'
 import { install, npm, type Packed, packLatchkey } from '../support/packed.ts'
 import { type RunningProcess, startProcess, temporaryFolder, UNCOUNTED } from '../support/running-process.ts'
 
 const root = join(import.meta.dirname, '../..')
+const TUTORIAL = 'docs/tutorial/first-service.md'
+/** The files of the tutorial's code blocks, in order. */
+const FILES = ['routes.ts', 'main.ts', 'routes.test.ts']
 const MEGABYTE = 1_000_000
 const MOST_BYTES = 40 * MEGABYTE
 /** Installed packages that a production server does not need. */
@@ -42,16 +46,20 @@ test('the packed package holds only the program, SQL, pages and documents', asyn
   ]) {
     assert.ok(files.includes(file), `${file} is not in it`)
   }
-  const topLevel = new Set(files.map((file) => file.split('/')[1]))
+  const topLevel = new Set(files.map((file) => file.split('/')[1]).filter((name) => name !== 'SECURITY.md'))
   assert.deepEqual(
     [...topLevel].sort(),
     [
       'CHANGELOG.md',
+      'CONTRIBUTING.md',
       'LICENSE',
       'README.md',
       'bin',
+      'deploy',
       'dist',
+      'docs',
       'docs-page',
+      'examples',
       'ops-page',
       'package.json',
       'sql',
@@ -59,33 +67,51 @@ test('the packed package holds only the program, SQL, pages and documents', asyn
   )
 })
 
+test('every link of the README, the tutorial and the guides resolves in the package, pictures excepted', async () => {
+  const { path } = folder
+  assert.equal((await startProcess('tar', ['-xzf', packed.tarball], { cwd: path }).ended).code, 0)
+  const unpacked = join(path, 'package')
+  const files = markdownFiles(unpacked).filter((file) =>
+    /^(README|docs\/(README|tutorial|how-to))/.test(file),
+  )
+  assert.ok(files.includes('README.md') && files.length > 10)
+  assert.deepEqual(
+    files
+      .flatMap((file) => brokenLinks(unpacked, file))
+      .filter(({ path }) => !path.startsWith('docs/images/') && !PLANNED.test(path)),
+    [],
+  )
+})
+
+test('the package names no repository', () => {
+  const { repository, homepage, bugs } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  assert.deepEqual([repository, homepage, bugs], [undefined, undefined, undefined])
+})
+
 test('the packed package passes the lint of its exports and types', async () => {
   const { code, stdout, stderr } = await npm(packed.checkout, ['run', 'lint:package'])
   assert.equal(code, 0, `${stdout}${stderr}`)
 })
 
-describe("the README's program in a separate folder", () => {
+describe("the tutorial's program in a separate folder", () => {
   let project: string
   let database: TestDatabase
   let service: RunningProcess | undefined
   let url = ''
   before(async () => {
     project = join(folder.path, 'my-service')
-    const [prepare, add = ''] = (fencedBlocks('README.md', 'sh', 'Declare a route')[0] ?? '')
-      .trim()
-      .split('\n')
+    const [pack = '', create = ''] = fencedBlocks(TUTORIAL, 'sh')
+    assert.equal(pack, 'npm ci\nnpm pack\n')
+    const [prepare, add = ''] = create.trim().split('\n')
     assert.equal(prepare, 'npm init -y && npm pkg set type=module')
     await npm(project, ['init', '-y'])
     await npm(project, ['pkg', 'set', 'type=module'])
     const packages = add.replace(/^npm install /, '').split(' ')
-    assert.equal(packages[0], 'latchkey')
+    assert.equal(packages[0], `../latchkey/${basename(packed.tarball)}`)
     unreachable = await install(project, [packed.tarball, ...packages.slice(1)])
     if (unreachable !== null) return
-    writeFileSync(join(project, 'my-service.ts'), fencedBlocks('README.md', 'ts', 'Declare a route')[0] ?? '')
-    writeFileSync(
-      join(project, 'my-service.test.ts'),
-      fencedBlocks('README.md', 'ts', 'Test your routes')[0] ?? '',
-    )
+    for (const [n, name] of FILES.entries())
+      writeFileSync(join(project, name), fencedBlocks(TUTORIAL, 'ts')[n] ?? '')
     database = await createTestDatabase({ migrated: false })
     service = start()
     url = (await service.until(/running at (\S+)/))[1] ?? ''
@@ -97,7 +123,7 @@ describe("the README's program in a separate folder", () => {
   })
 
   const start = (...args: readonly string[]) =>
-    startProcess(process.execPath, ['--import', 'tsx', 'my-service.ts', ...args], {
+    startProcess(process.execPath, ['--import', 'tsx', 'main.ts', ...args], {
       cwd: project,
       env: { DATABASE_URL: database.url, PORT: '0', BCRYPT_COST: '10', OPS: 'on' },
     })
@@ -109,25 +135,22 @@ describe("the README's program in a separate folder", () => {
     await database.sql(
       "insert into customers (id, email, created_at) values (gen_random_uuid(), 'ana@example.com', now())",
     )
-    const order = async (name: string, ability: string) => {
+    const quote = async (name: string, ability: string) => {
       const { code, stdout } = await start(
         ...['token', 'create', 'ana@example.com', '--name', name, '--ability', ability],
       ).ended
       assert.equal(code, 0)
-      return callAt(url, '/api/orders', { token: stdout.trim(), body: { sku: 'a', quantity: 2 } })
+      return callAt(url, '/api/quotes', { token: stdout.trim(), body: { quantity: 2 } })
     }
-    const { status, body } = await order('writer', 'orders:write')
-    assert.deepEqual(
-      [status, body],
-      [201, { success: true, ordered_by: 'ana@example.com', sku: 'a', quantity: 2 }],
-    )
-    const refused = await order('reader', 'orders:read')
+    const { status, body } = await quote('writer', 'quotes:write')
+    assert.deepEqual([status, body], [200, { success: true, email: 'ana@example.com', total_cents: 500 }])
+    const refused = await quote('reader', 'quotes:read')
     assert.deepEqual([refused.status, refused.body.reason], [403, 'insufficient_scope'])
   })
 
   installed('documents its route and serves the docs page', async () => {
     const { body } = await callAt(url, '/openapi.json', { method: 'GET' })
-    assert.deepEqual(body.paths['/api/orders'].post['x-abilities'], ['orders:write'])
+    assert.deepEqual(body.paths['/api/quotes'].post['x-abilities'], ['quotes:write'])
     const page = await fetch(`${url}/docs`)
     assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8'])
     assert.match(await page.text(), /openapi\.json|page\.js/)
@@ -136,16 +159,16 @@ describe("the README's program in a separate folder", () => {
 
   installed('prints its route, and the program of the package prints only built-in routes', async () => {
     const own = await start('routes').ended
-    assert.match(own.stdout, /^POST +\/api\/orders +customer +orders:write$/m)
+    assert.match(own.stdout, /^POST +\/api\/quotes +customer +quotes:write$/m)
     const { stdout } = await startProcess(join(project, 'node_modules/.bin/latchkey'), ['routes'], {
       cwd: project,
     }).ended
     assert.match(stdout, /^POST +\/api\/login +none$/m)
-    assert.doesNotMatch(stdout, /orders/)
+    assert.doesNotMatch(stdout, /quotes/)
   })
 
-  installed("passes the README's test of a route, which starts an in-memory service", async () => {
-    const args = ['--import', 'tsx', '--test', '--test-reporter=tap', 'my-service.test.ts']
+  installed("passes the tutorial's test of a route, which starts an in-memory service", async () => {
+    const args = ['--import', 'tsx', '--test', '--test-reporter=tap', 'routes.test.ts']
     const { code, stdout } = await startProcess(process.execPath, args, { cwd: project }).ended
     assert.equal(code, 0, stdout)
     assert.match(stdout, /^# pass 1$/m)
@@ -169,6 +192,7 @@ console.log(${entries.map((_, n) => `entry${n}`).join(', ')})
         compilerOptions: {
           target: 'es2023',
           module: 'nodenext',
+          allowImportingTsExtensions: true,
           types: ['node'],
           strict: true,
           exactOptionalPropertyTypes: true,
@@ -176,7 +200,7 @@ console.log(${entries.map((_, n) => `entry${n}`).join(', ')})
           skipLibCheck: false,
           noEmit: true,
         },
-        files: ['my-service.ts', 'my-service.test.ts', 'entries.ts'],
+        files: [...FILES, 'entries.ts'],
       }),
     )
     const compiler = join(root, 'node_modules/typescript/bin/tsc')

@@ -3,14 +3,25 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Returns the fenced code blocks in one language of a document of this checkout, or of one section, in order. */
-export function fencedBlocks(file: string, language: string, section?: string): readonly string[] {
+/** A fenced code block, without its fence and its indentation. */
+export interface FencedBlock {
+  readonly language: string
+  readonly text: string
+}
+
+/** Returns all fenced code blocks of a document of this checkout, in order. Throws when one names no language. */
+export function allFencedBlocks(file: string): readonly FencedBlock[] {
   const document = readFileSync(join(ROOT, file), 'utf8')
-  const text =
-    section === undefined
-      ? document
-      : (document.split(/^## /m).find((part) => part.startsWith(`${section}\n`)) ?? '')
-  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].flatMap(([, name, block = '']) =>
-    name === language ? [block] : [],
-  )
+  const blocks = [...document.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm)]
+  return blocks.map(([, indent = '', language = '', text = '']) => {
+    if (language === '') throw new Error(`${file} has a code block without a language: ${text}`)
+    return { language, text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), '') }
+  })
+}
+
+/** Returns the fenced code blocks in one language of a document of this checkout, in order. */
+export function fencedBlocks(file: string, language: string): readonly string[] {
+  return allFencedBlocks(file)
+    .filter((block) => block.language === language)
+    .map(({ text }) => text)
 }

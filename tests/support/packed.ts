@@ -6,10 +6,15 @@ const ROOT = join(import.meta.dirname, '../..')
 const PARTS = [
   '.attw.json',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'LICENSE',
   'README.md',
+  'SECURITY.md',
   'bin',
+  'deploy',
+  'docs',
   'docs-page',
+  'examples',
   'ops-page',
   'package.json',
   'sql',
@@ -29,7 +34,8 @@ export interface Packed {
 export async function packLatchkey(folder: string): Promise<Packed> {
   const checkout = join(folder, 'checkout')
   mkdirSync(checkout)
-  for (const part of PARTS) cpSync(join(ROOT, part), join(checkout, part), { recursive: true })
+  for (const part of PARTS.filter((part) => existsSync(join(ROOT, part))))
+    cpSync(join(ROOT, part), join(checkout, part), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
   const { code, stdout, stderr } = await npm(checkout, ['pack', '--pack-destination', folder])
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { allFencedBlocks, fencedBlocks } from './fenced-blocks.ts'
+import type { RunningProcess } from './running-process.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const used = new Set<string>()
+
+const pages = (folder: string) =>
+  readdirSync(join(ROOT, folder))
+    .map((name) => join(folder, name))
+    .filter((file) => file.endsWith('.md'))
+
+/** The documents all of whose code blocks are tested. */
+export const TESTED_DOCUMENTS = ['README.md', ...pages('docs/tutorial'), ...pages('docs/how-to')]
+
+/** Returns the code block of this number among those in one language, and records that a test uses it. */
+export function block(file: string, language: string, n = 0): string {
+  const text = fencedBlocks(file, language)[n]
+  if (text === undefined) throw new Error(`${file} has no block ${n} in ${language}`)
+  used.add(`${file}\n${text}`)
+  return text
+}
+
+/** Returns the code blocks that no test has used, as file and text. Diagrams need no test. */
+export function unusedBlocks(): readonly (readonly [file: string, text: string])[] {
+  return TESTED_DOCUMENTS.flatMap((file) =>
+    allFencedBlocks(file)
+      .filter(({ language, text }) => language !== 'mermaid' && !used.has(`${file}\n${text}`))
+      .map(({ text }) => [file, text] as const),
+  ).sort()
+}
+
+/** Asserts that an output equals a documented one, in which `…` stands for any text within a line. */
+export function assertShown(output: string, shown: string): void {
+  const pattern = shown.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  assert.match(output, new RegExp(`^${pattern.join('.*')}$`))
+}
+
+/** Stops processes by their ids, as Ctrl-C would, and waits for the exit of their shell. */
+export async function interrupt(shell: RunningProcess, pids: readonly number[]): Promise<string> {
+  for (const pid of pids) process.kill(pid, 'SIGINT')
+  return (await shell.ended).stdout
+}
