@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { SETTINGS } from '../src/adapters/config/settings.ts'
-import { STATUS_BY_REASON } from '../src/adapters/http/errors.ts'
 import { callAt } from '../src/testing/call.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
 import { fencedBlocks } from './support/fenced-blocks.ts'
@@ -12,7 +10,6 @@ import { PASSWORD, type RunningApp, startApp } from './support/running-app.ts'
 import { startProcess, temporaryFolder } from './support/running-process.ts'
 
 const root = join(import.meta.dirname, '..')
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
 
 const blocks = (section: string, language: string) => fencedBlocks('README.md', language, section)
 
@@ -22,41 +19,6 @@ function programOfTheRoute() {
   assert.match(program, /from 'latchkey'/)
   return ownProgram('my-service.ts', program)
 }
-
-const SETTINGS_HEADER = /^\| name +\| default +\| meaning +\|$/m
-const STATUS_HEADER = /^\| status +\| reason +\|$/m
-
-function rows(header: RegExp): readonly (readonly string[])[] {
-  const table = readme.slice(readme.search(header)).split('\n\n')[0] ?? ''
-  return table
-    .split('\n')
-    .slice(2)
-    .map((line) =>
-      line
-        .slice(1, -1)
-        .split(' | ')
-        .map((cell) => cell.trim()),
-    )
-}
-
-test('the table of settings matches the code, in its order', () => {
-  assert.deepEqual(
-    rows(SETTINGS_HEADER).map(([name, , meaning]) => [name, meaning]),
-    SETTINGS.map(({ name, meaning }) => [`\`${name}\``, meaning]),
-  )
-  for (const [i, [, shown = '']] of rows(SETTINGS_HEADER).entries()) {
-    assert.equal(shown.replaceAll('`', ''), SETTINGS[i]?.shownDefault.replaceAll('`', ''))
-  }
-})
-
-test('the table of reasons has every reason with its status', () => {
-  const documented = rows(STATUS_HEADER).flatMap(([status, reasons = '']) =>
-    [...reasons.matchAll(/`([a-z_]+)`/g)]
-      .map(([, reason]) => [reason, Number(status)])
-      .filter(([reason]) => reason !== 'errors'),
-  )
-  assert.deepEqual(Object.fromEntries(documented), STATUS_BY_REASON)
-})
 
 describe('the commands', () => {
   let app: RunningApp
