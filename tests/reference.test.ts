@@ -22,6 +22,7 @@ import {
   listCommands,
   listExports,
   listLogEvents,
+  listProperties,
   optionRow,
   parseHttp,
   settingRow,
@@ -173,6 +174,28 @@ describe('The page of the package', () => {
     test(`has every export of ${entry}, which has a docstring`, () => {
       for (const [name, , meaning] of rows) assert.notEqual(meaning, '', name)
       checkTable(file, code(entry), ['name', 'kind', 'meaning'], rows)
+    })
+})
+
+describe('The tables of properties on the page of the package', () => {
+  for (const [heading, source, name] of [
+    ['Options of runProgram', 'src/program/program.ts', 'Composition'],
+    ['Options of route', 'src/adapters/http/routing/route.ts', 'Declaration'],
+    ['Context of a handler', 'src/adapters/http/request/context.ts', 'RequestContext'],
+    ['createTestApp', 'src/testing/test-app.ts', 'TestApp'],
+  ] as const)
+    test(`match the code: ${heading}`, () => {
+      const rows = listProperties(source, name)
+      for (const [property, , meaning] of rows) assert.notEqual(meaning, '', property)
+      const isRequired = heading.startsWith('Options')
+      checkTable(
+        page('package'),
+        heading,
+        isRequired ? ['name', 'required', 'meaning'] : ['name', 'meaning'],
+        rows.map(([property = '', required = '', meaning = '']) =>
+          isRequired ? [property, required, meaning] : [property, meaning],
+        ),
+      )
     })
 })
 

@@ -10,6 +10,7 @@ import type { SETTINGS, SettingName } from '../../src/adapters/config/settings.t
 import type { ReloadableSettings } from '../../src/composition/service.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
+const ENTRIES = join(ROOT, 'src/package')
 
 export const code = (text: string) => `\`${text}\``
 
@@ -81,23 +82,36 @@ export function optionRow({
   return [code(flags), [description, ...remarks].join('; ')]
 }
 
-/** Returns the exports of each entry of the package: their names and the first sentence of their docstrings. */
-export function listExports(): ReadonlyMap<string, readonly (readonly string[])[]> {
-  const folder = join(ROOT, 'src/package')
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+/** The source as TypeScript reads it, from the entries of the package on. */
+interface Source {
+  readonly program: ts.Program
+  readonly checker: ts.TypeChecker
+  /** Paths below `src/package`. */
+  readonly entries: readonly string[]
+}
+
+let source: Source | null = null
+
+function readSource(): Source {
+  if (source !== null) return source
+  const entries = readdirSync(ENTRIES, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.ts'),
   )
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT)
-  const program = ts.createProgram(
-    files.map((file) => join(folder, file)),
-    options,
-  )
-  const checker = program.getTypeChecker()
+  const files = entries.map((file) => join(ENTRIES, file))
+  const program = ts.createProgram(files, options)
+  source = { program, checker: program.getTypeChecker(), entries: entries.sort() }
+  return source
+}
+
+/** Returns the exports of each entry of the package: their names and the first sentence of their docstrings. */
+export function listExports(): ReadonlyMap<string, readonly (readonly string[])[]> {
+  const { program, checker, entries } = readSource()
   return new Map(
-    files.sort().map((file) => {
-      const source = program.getSourceFile(join(folder, file))
-      const module = source && checker.getSymbolAtLocation(source)
+    entries.map((file) => {
+      const entry = program.getSourceFile(join(ENTRIES, file))
+      const module = entry && checker.getSymbolAtLocation(entry)
       const symbols = module === undefined ? [] : checker.getExportsOfModule(module)
       const rows = symbols
         .map((symbol) => describeExport(checker, symbol))
@@ -107,14 +121,35 @@ export function listExports(): ReadonlyMap<string, readonly (readonly string[])[
   )
 }
 
+/** Returns the properties of an interface or a class, inherited ones included: their names and docstrings. */
+export function listProperties(file: string, name: string): readonly (readonly string[])[] {
+  const { program, checker } = readSource()
+  const declaration = program
+    .getSourceFile(join(ROOT, file))
+    ?.statements.find(
+      (node) =>
+        (ts.isInterfaceDeclaration(node) || ts.isClassDeclaration(node)) && node.name?.getText() === name,
+    )
+  if (declaration === undefined) throw new Error(`${file} declares no ${name}`)
+  return checker
+    .getTypeAtLocation(declaration)
+    .getProperties()
+    .map((property) => {
+      const optional = property.flags & ts.SymbolFlags.Optional ? '' : 'yes'
+      return [code(property.name), optional, readDocstring(checker, property)]
+    })
+}
+
 function describeExport(checker: ts.TypeChecker, alias: ts.Symbol): readonly string[] {
   const symbol = alias.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(alias) : alias
-  const text = ts
-    .displayPartsToString(symbol.getDocumentationComment(checker))
-    .replaceAll(/\s+/g, ' ')
+  const sentence = readDocstring(checker, symbol)
     .replace(/(?<=[A-Za-z0-9)`}\]][.:]) [A-Z`].*$/, '')
     .replace(/:$/, '.')
-  return [code(alias.name), kindOf(symbol), text]
+  return [code(alias.name), kindOf(symbol), sentence]
+}
+
+function readDocstring(checker: ts.TypeChecker, symbol: ts.Symbol): string {
+  return ts.displayPartsToString(symbol.getDocumentationComment(checker)).replaceAll(/\s+/g, ' ')
 }
 
 function kindOf({ flags }: ts.Symbol): string {
