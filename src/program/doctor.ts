@@ -47,7 +47,7 @@ function settingsFindings({ problems, warnings, settings }: ProcessSurvey): read
       checkFailed(`settings.${name}`, 'failure', problem, `Example: ${example}`),
     ),
     ...warnings.map((warning) =>
-      checkFailed('settings', 'warning', warning, 'See the table of settings in the README.'),
+      checkFailed('settings', 'warning', warning, 'See docs/reference/settings.md.'),
     ),
   ]
   if (findings.length > 0) return findings

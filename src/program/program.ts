@@ -15,6 +15,7 @@ export interface Composition<Me extends ObjectSchema = ObjectSchema>
   extends Omit<RoutesOptions<Me>, 'configuration'> {
   /** The database of customers and tokens. Default: PostgreSQL. */
   readonly database?: Database
+  /** Adapters that replace the defaults, one by one. */
   readonly adapters?: AdapterOverrides
 }
 

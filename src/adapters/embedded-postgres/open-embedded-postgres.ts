@@ -28,6 +28,7 @@ export interface EmbeddedPostgres {
   close(): Promise<void>
 }
 
+/** The options of an embedded PostgreSQL. */
 export interface EmbeddedPostgresOptions {
   /** Undefined means `data` in `home`, which may be relocated for root. A given folder is never relocated. */
   readonly dataDir: string | undefined

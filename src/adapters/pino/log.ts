@@ -3,6 +3,7 @@ import pretty from 'pino-pretty'
 import type { Log } from '../../application/ports/log.ts'
 import { durableLines } from './durable-lines.ts'
 
+/** The least severe level that is logged; `silent` logs nothing. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 /** A log whose level can be changed. */

@@ -172,7 +172,7 @@ describe('A failure', () => {
     [
       'a certificate',
       Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }),
-      ['self-signed certificate; check sslmode in DATABASE_URL; the README has a section on it'],
+      ['self-signed certificate; check sslmode in DATABASE_URL; docs/reference/settings.md lists its values'],
     ],
     [
       'an unknown error',

@@ -20,6 +20,7 @@ export interface Input {
  * getters, which are computed on access.
  */
 export declare abstract class RequestContext {
+  /** The request ID, which the client and the log have too. */
   abstract get requestId(): string
   /** The trace id, 32 hexadecimal digits; null without a trace. */
   abstract get traceId(): string | null

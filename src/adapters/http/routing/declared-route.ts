@@ -7,6 +7,7 @@ import type { JsonBody, ResponseFields } from '../response/json-body.ts'
 import type { StreamedList } from '../response/streamed-list.ts'
 import { findProblems } from './declaration-problems.ts'
 
+/** The methods that a route may have. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Who may call: a customer with a token, a program with a service token, or any client. */

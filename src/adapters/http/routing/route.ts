@@ -48,15 +48,17 @@ export type Readable<T> = T extends readonly (infer Item)[]
     : T
 
 interface Declaration<Pattern extends string, A extends Auth, B, Q, P, R> {
-  /** Required. A route without it does not compile and stops the start. */
+  /** Who may call: `customer`, `service` or `none`. A route without it does not compile, and stops the start. */
   readonly auth: A
   /** The abilities that the caller's token must have, all of them. */
   readonly abilities?: A extends 'customer' ? readonly string[] : never
+  /** The schema of the path parameters. Default: each is a text. */
   readonly params?: P
+  /** The schema of the query, whose values are texts. Default: each parameter is a text. */
   readonly query?: Q
   /** With a schema, the route requires a JSON body. Without one, a body is read and discarded. */
   readonly body?: B
-  /** Bytes. Default: the service's limit. */
+  /** The maximum size of the body in bytes. Default: the service's limit. */
   readonly bodyLimitBytes?: number
   /**
    * The fields of a success, beside `success`. Other fields are never sent. A response that does not fit is a bug: the
@@ -69,10 +71,11 @@ interface Declaration<Pattern extends string, A extends Auth, B, Q, P, R> {
   readonly summary?: string
   /** The headings under which the documentation lists the route. */
   readonly tags?: readonly string[]
-  /** The status of a success. Default: 200. */
+  /** The status of a success: 200, 201, 202 or 204. Default: 200. */
   readonly status?: 200 | 201 | 202 | 204
   /** The handler's failure reasons, beside those of `auth` and the schemas, for the documentation. */
   readonly throws?: readonly FailureReason[]
+  /** Responds to a valid request: returns the fields of the success, or throws. */
   handle(
     context: RequestContext &
       CallerContext<A> & {

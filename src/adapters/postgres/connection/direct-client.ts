@@ -40,7 +40,7 @@ export async function withDirectClient<T>(
 }
 
 function tlsHint(error: unknown): string {
-  return isOfTls(error) ? ' Check sslmode in DATABASE_URL; the README describes its values.' : ''
+  return isOfTls(error) ? ' Check sslmode in DATABASE_URL; docs/reference/settings.md lists its values.' : ''
 }
 
 /** Returns why a connection failed, in one line. A failure at several addresses has an empty message and a code. */
