@@ -13,7 +13,7 @@ const pages = (folder: string) =>
     .filter((file) => file.endsWith('.md'))
 
 /** The documents all of whose code blocks are tested. */
-export const TESTED_DOCUMENTS = ['README.md', ...pages('docs/tutorial'), ...pages('docs/how-to')]
+const TESTED_DOCUMENTS = ['README.md', ...pages('docs/tutorial'), ...pages('docs/how-to')]
 
 /** Returns the code block of this number among those in one language, and records that a test uses it. */
 export function block(file: string, language: string, n = 0): string {
