@@ -42,9 +42,10 @@ export const auditRows: readonly Row[] = [
       },
       {
         name: 'a failed login is recorded after its response',
-        file: 'src/application/use-cases/login.ts',
-        find: "audit.record('login.failed', failure)",
-        replace: "setTimeout(() => audit.record('login.failed', failure), 5)",
+        file: 'src/application/login/audited.ts',
+        find: "audit.record('login.failed', { ...who, customer_id: customerId, reason })",
+        replace:
+          "setTimeout(() => audit.record('login.failed', { ...who, customer_id: customerId, reason }), 5)",
       },
     ],
     run: (trial) =>

@@ -46,9 +46,9 @@ export const logRows: readonly Row[] = [
       },
       {
         name: 'a failed login is logged with its e-mail',
-        file: 'src/application/use-cases/login.ts',
-        find: 'customer_id: last?.customer.id ?? null',
-        replace: 'customer_id: attempt.account',
+        file: 'src/application/login/exchange-credentials.ts',
+        find: 'customerId: found?.customer.id ?? null',
+        replace: 'customerId: request.attempt.account',
       },
       {
         name: 'a refused token is logged with its text',
