@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { auditFieldName } from '../src/adapters/pino/audit-log.ts'
 import { AUDIT_EVENTS } from '../src/application/audit-events.ts'
 import { markdownTable } from './support/document.ts'
 
@@ -13,7 +14,7 @@ test('the table of events matches the code', () => {
   const rows = events.map(([name, { meaning, recordedFields }]) => [
     code(name),
     meaning,
-    recordedFields.map(code).join(', '),
+    recordedFields.map((field) => code(auditFieldName(field))).join(', '),
   ])
   assert.ok(text.includes(`\n\n${markdownTable(['event', 'meaning', 'fields'], rows)}\n\n`))
 })

@@ -17,7 +17,7 @@ export function audited(audit: AuditLog, step: LoginStep<LoginDecision>): LoginS
     })
     if (decision.kind === 'accepted') return decision.login
     const { customerId, reason } = decision
-    audit.record('login.failed', { ...who, customer_id: customerId, reason })
+    audit.record('login.failed', { ...who, customerId, reason })
     throw new InvalidCredentials()
   }
 }

@@ -58,10 +58,10 @@ export function createExchangeCredentials(
       loginTokens.replace({ token, digest, verifiedHash }, timeoutMs),
     )
     if (revoked === null) return null
-    const fields = { ...requesterFields(requester), customer_id: customer.id }
+    const fields = { ...requesterFields(requester), customerId: customer.id }
     if (revoked > 0) audit.record('token.revoked', { ...fields, reason: 'replaced', count: revoked })
-    audit.record('token.issued', { ...fields, token_id: token.id, token_name: token.name })
-    audit.record('login.succeeded', { ...fields, token_id: token.id })
+    audit.record('token.issued', { ...fields, tokenId: token.id, tokenName: token.name })
+    audit.record('login.succeeded', { ...fields, tokenId: token.id })
     return { secret, token }
   }
 

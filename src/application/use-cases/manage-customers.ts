@@ -62,8 +62,8 @@ export function createManageCustomers({
     revoked: number | null,
   ): number | null {
     if (revoked === null) return null
-    audit.record(`customer.${what}`, { customer_id: id })
-    if (revoked > 0) audit.record('token.revoked', { customer_id: id, reason: what, count: revoked })
+    audit.record(`customer.${what}`, { customerId: id })
+    if (revoked > 0) audit.record('token.revoked', { customerId: id, reason: what, count: revoked })
     return revoked
   }
 
@@ -81,7 +81,7 @@ export function createManageCustomers({
       const passwordHash = password === null ? null : await toHash(password)
       if (!(await deadline.run((timeoutMs) => customers.add({ customer, passwordHash }, timeoutMs))))
         return null
-      audit.record('customer.added', { customer_id: customer.id })
+      audit.record('customer.added', { customerId: customer.id })
       return customer
     },
 
@@ -109,7 +109,7 @@ export function createManageCustomers({
 
     async enable(id, deadline) {
       const known = await deadline.run((timeoutMs) => customers.enable(id, timeoutMs))
-      if (known) audit.record('customer.enabled', { customer_id: id })
+      if (known) audit.record('customer.enabled', { customerId: id })
       return known
     },
 
@@ -118,7 +118,7 @@ export function createManageCustomers({
         id,
         deadline.run((timeoutMs) => customers.delete(id, timeoutMs)),
       )
-      if (known) audit.record('customer.deleted', { customer_id: id })
+      if (known) audit.record('customer.deleted', { customerId: id })
       return known
     },
   }

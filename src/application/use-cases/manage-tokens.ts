@@ -80,9 +80,9 @@ export function createManageTokens(
       }
       if (!(await deadline.run((timeoutMs) => loginTokens.add(token, digest, timeoutMs)))) return null
       audit.record('token.issued', {
-        customer_id: customerId,
-        token_id: token.id,
-        token_name: name,
+        customerId,
+        tokenId: token.id,
+        tokenName: name,
         abilities: token.abilities,
       })
       return { secret, token }
@@ -100,9 +100,9 @@ export function createManageTokens(
       if (count > 0) {
         audit.record('token.revoked', {
           ...(requestedBy && { ...requesterFields(requestedBy.requester), service: requestedBy.service }),
-          customer_id: customerId,
-          ...(chosen.id !== undefined && { token_id: chosen.id }),
-          ...(chosen.name !== undefined && { token_name: chosen.name }),
+          customerId,
+          ...(chosen.id !== undefined && { tokenId: chosen.id }),
+          ...(chosen.name !== undefined && { tokenName: chosen.name }),
           reason: 'operator',
           count,
         })

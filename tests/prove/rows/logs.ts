@@ -54,7 +54,7 @@ export const logRows: readonly Row[] = [
         name: 'a refused token is logged with its text',
         file: 'src/application/use-cases/authenticate.ts',
         find: '...auditIds(owned), reason }',
-        replace: '...auditIds(owned), token_id: presented, reason }',
+        replace: '...auditIds(owned), tokenId: presented, reason }',
       },
     ],
     async run(trial) {
