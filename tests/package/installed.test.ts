@@ -37,7 +37,9 @@ test('the packed package holds only the program, SQL, pages and documents', asyn
     'package/README.md',
     ...readdirSync(join(root, 'sql')).map((name) => `package/sql/${name}`),
     ...['docs-page', 'ops-page'].flatMap((folder) =>
-      readdirSync(join(root, folder)).map((name) => `package/${folder}/${name}`),
+      readdirSync(join(root, 'src/adapters/http', folder, 'public')).map(
+        (name) => `package/dist/adapters/http/${folder}/public/${name}`,
+      ),
     ),
   ]) {
     assert.ok(files.includes(file), `${file} is not in it`)
@@ -45,17 +47,7 @@ test('the packed package holds only the program, SQL, pages and documents', asyn
   const topLevel = new Set(files.map((file) => file.split('/')[1]))
   assert.deepEqual(
     [...topLevel].sort(),
-    [
-      'CHANGELOG.md',
-      'LICENSE',
-      'README.md',
-      'bin',
-      'dist',
-      'docs-page',
-      'ops-page',
-      'package.json',
-      'sql',
-    ].sort(),
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'package.json', 'sql'].sort(),
   )
 })
 

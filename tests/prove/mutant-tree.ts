@@ -11,17 +11,7 @@ export async function withMutant<T>(
 ): Promise<T> {
   const tree = await mkdtemp(join(tmpdir(), 'latchkey-mutant-'))
   try {
-    for (const part of [
-      'src',
-      'tests',
-      'sql',
-      'docs-page',
-      'ops-page',
-      'deploy',
-      'bin',
-      'package.json',
-      'tsconfig.json',
-    ]) {
+    for (const part of ['src', 'tests', 'sql', 'deploy', 'bin', 'package.json', 'tsconfig.json']) {
       await cp(join(root, part), join(tree, part), { recursive: true })
     }
     await symlink(join(root, 'node_modules'), join(tree, 'node_modules'))

@@ -9,8 +9,6 @@ const PARTS = [
   'LICENSE',
   'README.md',
   'bin',
-  'docs-page',
-  'ops-page',
   'package.json',
   'sql',
   'src',
