@@ -2,7 +2,7 @@ import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
 import { AUDIT_EVENTS, type AuditEventName } from '../../application/audit-events.ts'
 import type { AuditLog } from '../../application/ports/audit-log.ts'
 import { durableLines, fileLines } from './durable-lines.ts'
-import { escaped, readable } from './log.ts'
+import { escapeLine, readable } from './log.ts'
 
 /** An audit log and its open file. */
 export interface RunningAuditLog extends AuditLog {
@@ -31,7 +31,7 @@ export function openAuditLog({
       timestamp: stdTimeFunctions.isoTime,
       messageKey: 'event',
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: escaped },
+      hooks: { streamWrite: escapeLine },
     },
     file ?? elsewhere ?? standardOutput(),
   )

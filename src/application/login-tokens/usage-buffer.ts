@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
+import { wait } from '../../lib/wait.ts'
 import type { Log } from '../ports/log.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
 import type { TokenUsage } from '../ports/token-usage.ts'
@@ -67,7 +68,7 @@ export function createUsageBuffer(
       await writing
       let left = [...entries.values()].filter(({ isNew }) => isNew)
       for (let tries = 0; left.length > 0 && tries < CLOSING_TRIES; tries++) {
-        if (tries > 0) await new Promise<void>((resolve) => clock.after(CLOSING_PAUSE_MS, resolve))
+        if (tries > 0) await wait(CLOSING_PAUSE_MS, clock, null)
         left = await writeAll(left)
       }
       if (left.length > 0) log.warn('token_usage.lost', { detail: `${left.length} last uses` })

@@ -1,9 +1,9 @@
 import { type Customer, emailProblem, nameProblem, trimmedEmail } from '../../domain/customer.ts'
-import { ValidationFailed } from '../../domain/errors.ts'
 import { isWholePasswordHash, newPasswordProblem } from '../../domain/password.ts'
 import type { Deadline } from '../deadline.ts'
 import { publishInvalidation } from '../login-tokens/invalidating.ts'
 import type { Ports } from '../ports/ports.ts'
+import { requireValid } from './require-valid.ts'
 
 /** A password in clear text, or a whole hash from another system. */
 export type NewPassword = { readonly password: string } | { readonly passwordHash: string }
@@ -44,11 +44,13 @@ export function createManageCustomers({
 >): ManageCustomers {
   async function toHash(password: NewPassword): Promise<string> {
     if ('password' in password) {
-      refuse('password', newPasswordProblem(password.password))
-      if (await blocklist.has(password.password)) refuse('password', 'Too common. Choose another password.')
+      requireValid('password', newPasswordProblem(password.password))
+      if (await blocklist.has(password.password))
+        requireValid('password', 'Too common. Choose another password.')
       return passwords.hash(password.password)
     }
-    if (!isWholePasswordHash(password.passwordHash)) refuse('password_hash', 'Must be a whole bcrypt hash.')
+    if (!isWholePasswordHash(password.passwordHash))
+      requireValid('password_hash', 'Must be a whole bcrypt hash.')
     return password.passwordHash
   }
 
@@ -69,8 +71,8 @@ export function createManageCustomers({
 
   return {
     async add({ email, name, password }, deadline) {
-      refuse('email', emailProblem(trimmedEmail(email)))
-      if (name !== null) refuse('name', nameProblem(name))
+      requireValid('email', emailProblem(trimmedEmail(email)))
+      if (name !== null) requireValid('name', nameProblem(name))
       const customer: Customer = {
         id: ids.next(),
         email: trimmedEmail(email),
@@ -122,8 +124,4 @@ export function createManageCustomers({
       return known
     },
   }
-}
-
-function refuse(field: string, problem: string | null): void {
-  if (problem !== null) throw new ValidationFailed({ [field]: [problem] })
 }

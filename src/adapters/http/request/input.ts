@@ -3,7 +3,7 @@ import type { ResponseFields } from '../response/json-body.ts'
 import type { Route } from '../routing/declared-route.ts'
 import type { Exchange } from '../server/exchange.ts'
 import { dropBody, readJson } from './body.ts'
-import type { Input } from './context.ts'
+import type { RequestInput } from './context.ts'
 import { validated } from './validation.ts'
 
 /** Reads and validates body, query and path parameters. Throws or rejects with the failure of the first invalid part. */
@@ -11,7 +11,7 @@ export function readInput(
   route: Route,
   exchange: Exchange,
   params: Readonly<Record<string, string>>,
-): MaybePromise<Input> {
+): MaybePromise<RequestInput> {
   const read = route.body === null ? dropBody(exchange) : readJson(exchange)
   return andThen(read, (body) => ({
     body: route.body === null ? undefined : validated(route.body, body, 'body'),

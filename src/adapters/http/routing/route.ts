@@ -27,7 +27,7 @@ type CallerContext<A extends Auth> = A extends 'customer'
     : unknown
 
 /** What a handler may return when the route declares `returns`: the fields, their JSON text, or the fields with one list streamed. */
-type Result<R> = R extends Schema
+type HandlerResult<R> = R extends Schema
   ? v.InferInput<R> extends ResponseFields
     ? Readable<v.InferInput<R>> | JsonBody | Streamable<Readable<v.InferInput<R>>>
     : never
@@ -47,7 +47,7 @@ export type Readable<T> = T extends readonly (infer Item)[]
     ? { readonly [Name in keyof T]: Readable<T[Name]> }
     : T
 
-interface Declaration<Pattern extends string, A extends Auth, B, Q, P, R> {
+interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R> {
   /** Required. A route without it does not compile and stops the start. */
   readonly auth: A
   /** The abilities that the caller's token must have, all of them. */
@@ -81,7 +81,7 @@ interface Declaration<Pattern extends string, A extends Auth, B, Q, P, R> {
         readonly params: Output<P, PathParams<Pattern>>
       },
     // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a response body returns nothing
-  ): MaybePromise<Result<R> | (R extends Schema ? never : void)>
+  ): MaybePromise<HandlerResult<R> | (R extends Schema ? never : void)>
 }
 
 /** Declares a route below `/api`, typed from its schemas. Throws `RouteRefused` for a mistake. */
@@ -92,7 +92,7 @@ export function route<
   const Q extends Schema | undefined = undefined,
   const P extends Schema | undefined = undefined,
   const R extends Schema | undefined = undefined,
->(pattern: Pattern, declaration: Declaration<Pattern, A, B, Q, P, R>): Route {
+>(pattern: Pattern, declaration: TypedDeclaration<Pattern, A, B, Q, P, R>): Route {
   return declareRoute('/api', pattern, declaration as never)
 }
 

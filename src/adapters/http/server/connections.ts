@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
+import type { EndedRequest } from '../../../application/ports/request-observers.ts'
 import { type HttpError, RequestTimeout } from '../errors.ts'
 import { CLIENT_GONE } from './client-gone.ts'
-import type { Ended, Exchange } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import { type Pipeline, PipelineScheduler } from './pipelining.ts'
-import { refuse } from './refuse.ts'
+import { refuseConnection } from './refuse.ts'
 import { parserFailure } from './request-checks.ts'
 
 interface Connection extends Pipeline {
@@ -18,7 +19,7 @@ interface Connection extends Pipeline {
 }
 
 /** Tracks the open exchanges of each socket, and whether the socket may begin another. */
-export interface Connections {
+export interface ConnectionTracker {
   /** Registers a new connection. */
   add(socket: Socket): void
   /** Dispatches the exchange after those before it. Ignores it when its connection is already condemned. */
@@ -35,11 +36,11 @@ export interface Connections {
   whenIdle(idle: () => void): void
 }
 
-export function createConnections(
+export function trackConnections(
   accessLog: AccessLog,
-  onEnded: (ended: Ended) => void,
+  onEnded: (ended: EndedRequest) => void,
   dispatch: (exchange: Exchange) => void,
-): Connections {
+): ConnectionTracker {
   const connections = new Map<Socket, Connection>()
   // A counter and arrays instead of a Set: under many short exchanges, a Set keeps ended ones alive until a full garbage
   // collection, because its outgrown tables refer to the newer ones.
@@ -166,7 +167,7 @@ export function createConnections(
     if (connection.open.length > 0 || !socket.writable) return
     if (connection.ends) socket.destroySoon()
     if (connection.failure === null) return
-    refuse(socket, connection.failure, accessLog, onEnded)
+    refuseConnection(socket, connection.failure, accessLog, onEnded)
   }
 }
 

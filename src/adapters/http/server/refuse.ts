@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
+import type { EndedRequest } from '../../../application/ports/request-observers.ts'
 import { type HttpError, STATUS_BY_REASON } from '../errors.ts'
 import { acceptRequestId } from '../request/request-id.ts'
 import { rawFailure } from '../response/response.ts'
-import type { Ended } from './exchange.ts'
 
 const CLOSING_MS = 1000
 const UNREAD = { traceId: null, method: null, route: null, beganMs: null, malformedToken: false }
 
 /** Responds to bytes that node's parser refused, which have no `ServerResponse`, and closes the connection. */
-export function refuse(
+export function refuseConnection(
   socket: Socket,
   failure: HttpError,
   accessLog: AccessLog,
-  onEnded: (ended: Ended) => void,
+  onEnded: (ended: EndedRequest) => void,
 ): void {
   const requestId = acceptRequestId(undefined)
   socket.end(rawFailure(failure, requestId))
