@@ -1,7 +1,8 @@
 /** The API for an implementer's program: the program, its routes, its database, and the types of handlers. */
 
 export { readConfiguration } from '../adapters/config/read-configuration.ts'
-export { Conflict, type FailureReason, NotFound } from '../adapters/http/errors.ts'
+export { Conflict, NotFound } from '../adapters/http/errors.ts'
+export type { FailureReason } from '../adapters/http/failure-reasons.ts'
 export type { RequestContext } from '../adapters/http/request/context.ts'
 export type { RequestLog } from '../adapters/http/request/request-log.ts'
 export { isoTime } from '../adapters/http/response/iso-time.ts'

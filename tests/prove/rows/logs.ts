@@ -8,6 +8,7 @@ import { type AppOptions, withApp } from '../app.ts'
 import type { Row, Trial } from '../row.ts'
 
 const DISPATCH = 'src/adapters/http/routing/dispatch.ts'
+const FAIL = 'src/adapters/http/routing/failure-handler.ts'
 const REPORT = 'src/adapters/http/response/error-report.ts'
 
 /** A command takes a second to start. */
@@ -34,7 +35,7 @@ export const logRows: readonly Row[] = [
       },
       {
         name: 'the target is logged',
-        file: DISPATCH,
+        file: FAIL,
         find: '...(route === null ? {} : { route })',
         replace: "route: request.url ?? ''",
       },
@@ -152,7 +153,7 @@ export const logRows: readonly Row[] = [
       },
       {
         name: 'the target is logged',
-        file: DISPATCH,
+        file: FAIL,
         find: '...(route === null ? {} : { route })',
         replace: "route: request.url ?? ''",
       },

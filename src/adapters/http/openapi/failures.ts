@@ -1,4 +1,4 @@
-import { type FailureReason, STATUS_BY_REASON } from '../errors.ts'
+import { type FailureReason, STATUS_BY_REASON } from '../failure-reasons.ts'
 import { toFailureResponse } from '../response/failure-response.ts'
 import type { Route } from '../routing/declared-route.ts'
 import { FAILURE_SAMPLES } from './failure-samples.ts'

@@ -1,7 +1,7 @@
 import type * as v from 'valibot'
 import type { Caller } from '../../../application/use-cases/authenticate.ts'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
-import type { FailureReason } from '../errors.ts'
+import type { FailureReason } from '../failure-reasons.ts'
 import type { RequestContext } from '../request/context.ts'
 import type { FileResponse } from '../response/file-response.ts'
 import type { JsonBody, ResponseFields } from '../response/json-body.ts'

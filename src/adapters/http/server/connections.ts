@@ -1,22 +1,13 @@
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { EndedRequest } from '../../../application/ports/request-observers.ts'
-import { type HttpError, RequestTimeout } from '../errors.ts'
+import { RequestTimeout } from '../errors.ts'
 import { CLIENT_GONE } from './client-gone.ts'
+import { type Connection, createConnection, take } from './connection.ts'
 import type { Exchange } from './exchange.ts'
-import { type Pipeline, PipelineScheduler } from './pipelining.ts'
+import { PipelineScheduler } from './pipelining.ts'
 import { refuseConnection } from './refuse.ts'
 import { parserFailure } from './request-checks.ts'
-
-interface Connection extends Pipeline {
-  readonly open: Exchange[]
-  last: Exchange | null
-  condemned: boolean
-  /** Whether the socket closes after the last response, whatever headers that response has. */
-  ends: boolean
-  /** The parser's failure, which is sent after the responses to earlier requests. */
-  failure: HttpError | null
-}
 
 /** Tracks the open exchanges of each socket, and whether the socket may begin another. */
 export interface ConnectionTracker {
@@ -56,16 +47,7 @@ export function trackConnections(
     open,
 
     add(socket) {
-      const connection: Connection = {
-        socket,
-        open: [],
-        waiting: [],
-        isScheduled: false,
-        last: null,
-        condemned: false,
-        ends: false,
-        failure: null,
-      }
+      const connection = createConnection(socket)
       // For CONNECT, node removes its own listener. An error without a listener ends the process.
       socket.on('error', () => {})
       // Node emits no `close` on queued responses when the connection closes.
@@ -169,12 +151,4 @@ export function trackConnections(
     if (connection.failure === null) return
     refuseConnection(socket, connection.failure, accessLog, onEnded)
   }
-}
-
-/** Removes the item. Returns false when it is not in the list. */
-function take<T>(items: T[], item: T): boolean {
-  const index = items.indexOf(item)
-  if (index === 0) items.shift()
-  else if (index > 0) items.splice(index, 1)
-  return index >= 0
 }
