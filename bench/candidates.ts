@@ -47,13 +47,16 @@ export function buildProduct({ folder }: Bench): string {
   const entry = join(tree, 'dist/main.js')
   if (existsSync(entry)) return entry
   mkdirSync(tree)
-  for (const part of ['docs-page', 'ops-page', 'package.json', 'sql']) {
+  for (const part of ['package.json', 'sql']) {
     cpSync(join(ROOT, part), join(tree, part), { recursive: true })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
   const project = join(ROOT, 'tsconfig.build.json')
   execFileSync(process.execPath, [compiler, '--project', project, '--outDir', join(tree, 'dist')])
+  for (const page of ['adapters/http/docs-page/public', 'adapters/http/ops-page/public']) {
+    cpSync(join(ROOT, 'src', page), join(tree, 'dist', page), { recursive: true })
+  }
   return entry
 }
 

@@ -16,8 +16,6 @@ export async function withMutant<T>(
       'tests',
       'verification',
       'sql',
-      'docs-page',
-      'ops-page',
       'deploy',
       'bin',
       'package.json',

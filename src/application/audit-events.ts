@@ -5,14 +5,14 @@
 export const AUDIT_EVENTS = {
   'login.succeeded': {
     meaning: 'a customer logged in',
-    recordedFields: ['customer_id', 'token_id'],
+    recordedFields: ['customerId', 'tokenId'],
     reasons: {},
   },
   'login.failed': {
     meaning: 'a login was refused',
-    recordedFields: ['customer_id'],
+    recordedFields: ['customerId'],
     reasons: {
-      unknown: 'no customer has the e-mail; `customer_id` is null',
+      unknown: 'no customer has the e-mail, so the customer’s id is null',
       disabled: 'the customer is disabled',
       password: 'the password is wrong or was changed during the login, or the customer has no password',
     },
@@ -28,12 +28,12 @@ export const AUDIT_EVENTS = {
   },
   'token.issued': {
     meaning: 'a token was created',
-    recordedFields: ['customer_id', 'token_id', 'token_name', 'abilities'],
+    recordedFields: ['customerId', 'tokenId', 'tokenName', 'abilities'],
     reasons: {},
   },
   'token.revoked': {
-    meaning: 'tokens were revoked: the one with `token_id`, or `count` tokens of the customer',
-    recordedFields: ['service', 'customer_id', 'token_id', 'token_name', 'count'],
+    meaning: 'tokens were revoked: the named one, or `count` tokens of the customer',
+    recordedFields: ['service', 'customerId', 'tokenId', 'tokenName', 'count'],
     reasons: {
       replaced: 'by a new login',
       logout: 'by the customer’s logout',
@@ -46,7 +46,7 @@ export const AUDIT_EVENTS = {
   },
   'token.denied': {
     meaning: 'a well-formed token was refused',
-    recordedFields: ['customer_id', 'token_id'],
+    recordedFields: ['customerId', 'tokenId'],
     reasons: {
       unknown:
         'no such token exists: it was made up, deleted with its customer, or issued by another service',
@@ -66,32 +66,32 @@ export const AUDIT_EVENTS = {
   },
   'service.tokens_set': {
     meaning: 'the service tokens were reloaded; only these are accepted from now on',
-    recordedFields: ['service_tokens'],
+    recordedFields: ['serviceTokens'],
     reasons: {},
   },
   'customer.added': {
     meaning: 'a customer was created, or an import created `count` customers',
-    recordedFields: ['customer_id', 'count'],
+    recordedFields: ['customerId', 'count'],
     reasons: {},
   },
   'customer.password_set': {
     meaning: 'a customer’s password was set',
-    recordedFields: ['customer_id'],
+    recordedFields: ['customerId'],
     reasons: {},
   },
   'customer.disabled': {
     meaning: 'a customer was disabled',
-    recordedFields: ['customer_id'],
+    recordedFields: ['customerId'],
     reasons: {},
   },
   'customer.enabled': {
     meaning: 'a customer was enabled again',
-    recordedFields: ['customer_id'],
+    recordedFields: ['customerId'],
     reasons: {},
   },
   'customer.deleted': {
     meaning: 'a customer was deleted with all tokens',
-    recordedFields: ['customer_id'],
+    recordedFields: ['customerId'],
     reasons: {},
   },
 } as const satisfies Readonly<Record<string, AuditEvent>>

@@ -1,5 +1,6 @@
 import type { LoginLimit } from '../domain/login-limit.ts'
 import type { ServiceToken } from '../domain/service-token.ts'
+import type { AccessLogMode } from './ports/access-log.ts'
 
 /** The operator's settings, validated and with units; `settings.ts` describes each. */
 export interface Configuration {
@@ -46,7 +47,7 @@ export interface Configuration {
   readonly trustedProxies: number
   readonly logLevel: LogLevel
   /** Which responses are logged, at the level `info`. */
-  readonly accessLog: 'failures' | 'all' | 'off'
+  readonly accessLog: AccessLogMode
   /** Whether the log contains the messages of errors that are not the service's own. */
   readonly logErrorMessages: boolean
   /** A file; null for standard output. */

@@ -18,5 +18,5 @@ export interface ServiceRequester {
 
 /** The requester's fields in the audit log. */
 export function requesterFields({ requestId, address }: Requester) {
-  return { request_id: requestId, address }
+  return { requestId, address }
 }

@@ -1,9 +1,10 @@
-import { type AccessLogMode, accessLog, type RunningAccessLog } from '../adapters/access-log/access-log.ts'
+import { accessLog, type RunningAccessLog } from '../adapters/access-log/access-log.ts'
 import { blockWriter, type Lines } from '../adapters/access-log/block-writer.ts'
 import { openAuditLog, type RunningAuditLog } from '../adapters/pino/audit-log.ts'
 import { readable } from '../adapters/pino/log.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
 import { type Configuration, LOG_LEVELS, type LogLevel } from '../application/configuration.ts'
+import type { AccessLogMode } from '../application/ports/access-log.ts'
 
 /** Opens the audit log: in the file of `AUDIT_LOG`, or else in `lines`. It is silent at the log level `silent`. */
 export function createAuditLog(

@@ -6,6 +6,7 @@ import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
 import { probeRoutes, type ReadinessReport } from '../adapters/http/routes/probe-routes.ts'
 import type { ObjectSchema, Route } from '../adapters/http/routing/declared-route.ts'
 import { createRouter } from '../adapters/http/routing/router.ts'
+import { httpUrl } from '../adapters/http/server/listen.ts'
 import { type CollectMetrics, exposition } from '../adapters/prometheus/metric-families.ts'
 import type { Configuration } from '../application/configuration.ts'
 import { unboundUseCases } from '../application/use-cases/unbound-use-cases.ts'
@@ -64,7 +65,7 @@ export function readDocument(options: RoutesOptions): Promise<ApiDocument> {
   const { publicUrl, host, port } = options.configuration
   readRoutes(options)
   const documented = documentedRoutes(options, unboundUseCases(), NOT_READY)
-  return describeAt(documented, publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`)
+  return describeAt(documented, publicUrl ?? httpUrl(host, port))
 }
 
 function documentedRoutes(

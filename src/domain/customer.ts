@@ -1,3 +1,5 @@
+import { lineProblem } from './text.ts'
+
 /** A customer, who may log in. Times are milliseconds since the Unix epoch. */
 export interface Customer {
   readonly id: string
@@ -15,17 +17,13 @@ const WHITE_SPACE = '\t\n\f\r '
 export function emailProblem(email: string): string | null {
   const length = codePoints(email)
   if (length < 1 || length > 254) return 'Must have 1 to 254 characters.'
-  if (!email.isWellFormed()) return 'Must be well-formed text.'
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(email)) return 'Must not contain control characters.'
-  return null
+  return lineProblem(email)
 }
 
 /** Returns the problem with a name as one sentence, or null when it is valid. */
 export function nameProblem(name: string): string | null {
   if (codePoints(name) > 200) return 'Must have at most 200 characters.'
-  if (!name.isWellFormed()) return 'Must be well-formed text.'
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(name)) return 'Must not contain control characters.'
-  return null
+  return lineProblem(name)
 }
 
 /** Returns the e-mail without ASCII white space at its ends: the form that is stored. */

@@ -74,7 +74,7 @@ export class LoginTokenRequired extends LatchkeyError {
   }
 }
 
-/** Problems by field, as sentences. A field is a dot path inside the body, `query.x`, `params.x`, or `body` for all of it. */
+/** The problems of each field, as sentences. The adapter that received the input names the fields. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>
 
 /** The input is invalid. No sentence repeats a value of the input. */

@@ -14,7 +14,7 @@ export interface LoginLimits {
 
 /** A limit that was reached, and when the next attempt is allowed. */
 export interface ReachedLimit extends LoginLimit {
-  /** The name in the `RateLimit` header. */
+  /** A stable name of the limit, which clients see. */
   readonly name: string
   readonly retryAfterMs: number
 }

@@ -1,4 +1,5 @@
 import type { Customer } from './customer.ts'
+import { lineProblem } from './text.ts'
 
 /** The name of every login token. Any other name is that of a named token, created for a bot or a script. */
 export const LOGIN_TOKEN_NAME = 'login'
@@ -28,8 +29,7 @@ export function tokenNameProblem(name: string): string | null {
   const length = [...name].length
   if (length < 1 || length > 100) return 'Must have 1 to 100 characters.'
   if (name === LOGIN_TOKEN_NAME) return `Must not be ${LOGIN_TOKEN_NAME}, which is the name of login tokens.`
-  if (!name.isWellFormed()) return 'Must be well-formed text.'
-  return /[\u0000-\u001f\u007f-\u009f]/.test(name) ? 'Must not contain control characters.' : null
+  return lineProblem(name)
 }
 
 /** The state of a token. `expired` is computed from the clock and never stored; a revoked token stays revoked. */

@@ -10,7 +10,7 @@ type Enqueue = (wake: () => void) => () => void
  */
 export function wait(
   ms: number,
-  clock: Clock,
+  clock: Pick<Clock, 'after'>,
   signal: Cancellation | null,
   enqueue: Enqueue = () => () => {},
 ): Promise<boolean> {

@@ -1,12 +1,15 @@
 /** The API for an implementer's program: the program, its routes, its database, and the types of handlers. */
 
 export { readConfiguration } from '../adapters/config/read-configuration.ts'
-export { Conflict, type FailureReason, NotFound } from '../adapters/http/errors.ts'
+export { Conflict, NotFound } from '../adapters/http/errors.ts'
+export type { FailureReason } from '../adapters/http/failure-reasons.ts'
 export type { RequestContext } from '../adapters/http/request/context.ts'
 export type { RequestLog } from '../adapters/http/request/request-log.ts'
+export { isoTime } from '../adapters/http/response/iso-time.ts'
 export type { ResponseFields } from '../adapters/http/response/json-body.ts'
 export { type StreamedList, streamed } from '../adapters/http/response/streamed-list.ts'
-export { type MeResponse, profile } from '../adapters/http/routes/built-in-routes.ts'
+export type { MeResponse } from '../adapters/http/routes/built-in-routes.ts'
+export { type ProfileFields, presentProfile, profile } from '../adapters/http/routes/profile.ts'
 export {
   type Auth,
   type Method,
@@ -27,7 +30,7 @@ export {
 } from '../application/ports/database.ts'
 export type { Requester } from '../application/requester.ts'
 export type { Caller } from '../application/use-cases/authenticate.ts'
-export { isoTime, me, type Profile } from '../application/use-cases/me.ts'
+export type { Profile } from '../application/use-cases/me.ts'
 export type { UseCases } from '../application/use-cases/use-cases.ts'
 export type { AdapterOverrides } from '../composition/ports.ts'
 export { createPostgresDatabase, postgresDatabase } from '../composition/postgres-database.ts'

@@ -19,7 +19,7 @@ export async function reloadConfiguration(
   await apply(settings)
   const names = serviceTokens.map(({ name }) => name)
   try {
-    audit.record('service.tokens_set', { service_tokens: names })
+    audit.record('service.tokens_set', { serviceTokens: names })
     log.info('settings.reloaded', {
       detail: `LOG_LEVEL ${logLevel}, service tokens: ${names.join(', ') || 'none'}.`,
     })

@@ -14,7 +14,7 @@ import {
 import { anUnknownSecret, type Core, memoryCore, SERVICE } from '../support/core.ts'
 import { aRequester } from '../support/idle-ports.ts'
 
-const REQUEST = { request_id: 'r1', address: '192.0.2.7' }
+const REQUEST = { requestId: 'r1', address: '192.0.2.7' }
 const requester = () => aRequester({ requestId: 'r1', address: '192.0.2.7' })
 
 const login = (core: Core, email: string, password = 'right') =>
@@ -30,13 +30,13 @@ describe('A login records', () => {
     const { id, email } = await core.customer()
     for (const revoked of [
       [],
-      [{ ...REQUEST, event: 'token.revoked', customer_id: id, reason: 'replaced', count: 1 }],
+      [{ ...REQUEST, event: 'token.revoked', customerId: id, reason: 'replaced', count: 1 }],
     ]) {
       const { token } = await login(core, email)
-      const of = { ...REQUEST, customer_id: id, token_id: token.id }
+      const of = { ...REQUEST, customerId: id, tokenId: token.id }
       assert.deepEqual(takeRecorded(core), [
         ...revoked,
-        { ...of, event: 'token.issued', token_name: 'login' },
+        { ...of, event: 'token.issued', tokenName: 'login' },
         { ...of, event: 'login.succeeded' },
       ])
     }
@@ -47,14 +47,14 @@ describe('A login records', () => {
     const known = await core.customer()
     const disabled = await core.customer({ disabledAtMs: 1 })
     const without = await core.customer({}, null)
-    for (const [email, password, customer_id, reason] of [
+    for (const [email, password, customerId, reason] of [
       [known.email, 'wrong', known.id, 'password'],
       [without.email, 'right', without.id, 'password'],
       [disabled.email, 'right', disabled.id, 'disabled'],
       ['hunter2!', 'right', null, 'unknown'],
     ] as const) {
       await assert.rejects(login(core, email, password), InvalidCredentials)
-      assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'login.failed', customer_id, reason }])
+      assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'login.failed', customerId, reason }])
     }
   })
 
@@ -123,7 +123,7 @@ describe('Authentication records', () => {
       ['disabled', ofDisabled],
     ] as const) {
       await assert.rejects(authenticate(core, secret), InvalidToken)
-      const of = { customer_id: token.customerId, token_id: token.id }
+      const of = { customerId: token.customerId, tokenId: token.id }
       assert.deepEqual(takeRecorded(core), [{ ...REQUEST, ...of, event: 'token.denied', reason }])
     }
     await assert.rejects(authenticate(core, anUnknownSecret()), InvalidToken)
@@ -156,7 +156,7 @@ describe('Authentication records', () => {
     core.authorize(caller, ['orders:read'], requester())
     assert.deepEqual(takeRecorded(core), [])
     assert.throws(() => core.authorize(caller, ['orders:write'], requester()), InsufficientScope)
-    const of = { customer_id: token.customerId, token_id: token.id }
+    const of = { customerId: token.customerId, tokenId: token.id }
     assert.deepEqual(takeRecorded(core), [
       { ...REQUEST, ...of, event: 'token.denied', reason: 'insufficient_scope' },
     ])
@@ -170,7 +170,7 @@ describe('A logout records', () => {
     const { secret, token } = await login(core, email)
     const caller = await authenticate(core, secret)
     const logout = () => core.logout(caller, core.deadline(), requester())
-    const of = { ...REQUEST, customer_id: id, token_id: token.id }
+    const of = { ...REQUEST, customerId: id, tokenId: token.id }
     takeRecorded(core)
     await logout()
     assert.deepEqual(takeRecorded(core), [{ ...of, event: 'token.revoked', reason: 'logout' }])
@@ -216,28 +216,28 @@ describe('An operator’s change of a customer', () => {
     const { customers, deadline } = core
     const added = await customers.add({ email: 'ana@example.com', name: 'Ana', password: null }, deadline())
     assert.ok(added)
-    const customer_id = added.id
+    const customerId = added.id
     const happened = (event: string, reason: string | null = null, count = 0) => {
       const events = takeRecorded(core)
-      const revoked = { event: 'token.revoked', customer_id, reason, count }
-      assert.deepEqual(events, [{ event, customer_id }, ...(reason === null ? [] : [revoked])])
+      const revoked = { event: 'token.revoked', customerId, reason, count }
+      assert.deepEqual(events, [{ event, customerId }, ...(reason === null ? [] : [revoked])])
     }
     happened('customer.added')
-    const set = () => customers.setPassword(customer_id, { password: 'a password' }, deadline())
+    const set = () => customers.setPassword(customerId, { password: 'a password' }, deadline())
     await set()
     happened('customer.password_set')
     for (const name of ['a', 'b', 'c']) await core.token(added, { name })
     await set()
     happened('customer.password_set', 'password_set', 3)
     await core.token(added)
-    await customers.disable(customer_id, deadline())
+    await customers.disable(customerId, deadline())
     happened('customer.disabled', 'disabled', 1)
-    await customers.disable(customer_id, deadline())
+    await customers.disable(customerId, deadline())
     happened('customer.disabled')
-    await customers.enable(customer_id, deadline())
+    await customers.enable(customerId, deadline())
     happened('customer.enabled')
     await core.token(added)
-    await customers.delete(customer_id, deadline())
+    await customers.delete(customerId, deadline())
     happened('customer.deleted')
   })
 
@@ -308,11 +308,11 @@ it('No event has a field for an e-mail, a secret, a password or a digest', () =>
   assert.deepEqual([...new Set(fields)].sort(), [
     'abilities',
     'count',
-    'customer_id',
+    'customerId',
     'service',
     // Names, not secrets.
-    'service_tokens',
-    'token_id',
-    'token_name',
+    'serviceTokens',
+    'tokenId',
+    'tokenName',
   ])
 })

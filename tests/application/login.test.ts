@@ -121,7 +121,7 @@ describe('A login', () => {
     assert.deepEqual(core.passwords.verified, [hashOf(''), hashOf('')])
     assert.equal(core.store.tokens.size, 0)
     assert.deepEqual(
-      core.recorded.map(({ event, customer_id, reason }) => [event, customer_id, reason]),
+      core.recorded.map(({ event, customerId, reason }) => [event, customerId, reason]),
       [
         ['login.failed', id, 'password'],
         ['login.failed', id, 'password'],
@@ -279,7 +279,7 @@ describe('A throttled login', () => {
     assert.equal(core.passwords.verified.length, 3)
     assert.deepEqual(events.at(-1), [
       'login.throttled',
-      { request_id: 'a-request', address: '127.0.0.1', reason: 'account' },
+      { requestId: 'a-request', address: '127.0.0.1', reason: 'account' },
     ])
     core.clock.advance(900_000)
     await from(email, 'right')

@@ -42,9 +42,9 @@ describe('A named token', () => {
       lastUsedAtMs: null,
     })
     const fields = {
-      customer_id: customerId,
-      token_id: created.token.id,
-      token_name: 'bot',
+      customerId,
+      tokenId: created.token.id,
+      tokenName: 'bot',
       abilities: created.token.abilities,
     }
     assert.deepEqual(recorded, [['token.issued', fields]])
@@ -105,10 +105,10 @@ describe('Revoking tokens', () => {
     assert.equal(await tokens.revoke(owner.id, {}, deadline()), 2)
     const left = await tokens.listByCustomer(owner.id, deadline())
     assert.ok(left.every(({ revokedAtMs }) => revokedAtMs !== null))
-    const of = { customer_id: owner.id, reason: 'operator', count: 2 }
+    const of = { customerId: owner.id, reason: 'operator', count: 2 }
     assert.deepEqual(recorded, [
-      ['token.revoked', { ...of, token_name: 'bot' }],
-      ['token.revoked', { ...of, ...requesterFields(requester), service: 'desk', token_id: id, count: 1 }],
+      ['token.revoked', { ...of, tokenName: 'bot' }],
+      ['token.revoked', { ...of, ...requesterFields(requester), service: 'desk', tokenId: id, count: 1 }],
       ['token.revoked', of],
     ])
   })

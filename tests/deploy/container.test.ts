@@ -57,9 +57,7 @@ describe('the image of deploy/Dockerfile', { skip }, () => {
     )
     assert.deepEqual([...new Set(files.flatMap((file) => /^app\/([^/]+)/.exec(file)?.[1] ?? []))].sort(), [
       'dist',
-      'docs-page',
       'node_modules',
-      'ops-page',
       'package.json',
       'sql',
     ])

@@ -108,8 +108,8 @@ describe('the operator’s page in a browser', { skip }, () => {
     await keyboard.press('Enter')
     await tabTo('Revoke')
     await keyboard.press('Enter')
-    await page.waitForSelector('#told:text-is("1 token is revoked, on every instance.")')
-    assert.equal(await inPage(page, 'document.activeElement.id'), 'told')
+    await page.waitForSelector('#message:text-is("1 token is revoked, on every instance.")')
+    assert.equal(await inPage(page, 'document.activeElement.id'), 'message')
     assert.deepEqual(await Promise.all([secret, ...secrets].map(getStatus)), [200, 401, 200])
     assert.equal(await page.textContent('tr:has-text("importer") .chip'), 'revoked')
 
@@ -117,7 +117,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     await keyboard.press('Enter')
     await tabTo('Revoke')
     await keyboard.press('Enter')
-    await page.waitForSelector('#told:text-is("2 tokens are revoked, on every instance.")')
+    await page.waitForSelector('#message:text-is("2 tokens are revoked, on every instance.")')
     assert.deepEqual(await Promise.all([secret, ...secrets].map(getStatus)), [401, 401, 401])
     assert.ok(await page.isDisabled('button:text-is("Revoke all")'))
 
@@ -179,7 +179,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     await page.waitForSelector('table')
     assert.equal(await inPage(page, 'document.querySelectorAll("td img").length'), 0)
     await page.route('**/ops/live', (route) => route.abort())
-    await page.waitForSelector('#state:text-is("No answer: trying again")')
+    await page.waitForSelector('#state:text-is("No response: retrying")')
     await page.unroute('**/ops/live')
     await page.waitForSelector('#state:text-is("Live")')
     observed.errors.splice(0)
@@ -220,20 +220,20 @@ describe('the operator’s page in a browser', { skip }, () => {
     const show = async () => {
       await page.fill('#email', email)
       await page.click('#search button')
-      await page.waitForSelector('#told:text-is("1 active token.")')
+      await page.waitForSelector('#message:text-is("1 active token.")')
     }
     await show()
     await page.route('**/ops/revoke', (route) => route.abort())
     await page.click('#found button:text-is("Revoke")')
     await page.click('#yes')
     await page.waitForSelector(
-      '#told:text-is("No answer came. Whether it was done is not known: search again to see.")',
+      '#message:text-is("The service did not respond. The result is unknown. Search again to see it.")',
     )
     assert.equal(await page.locator('#who').count(), 0)
     await show()
     await page.route('**/ops/customer', (route) => route.abort())
     await page.click('#search button')
-    await page.waitForSelector('#told:text-is("No answer came.")')
+    await page.waitForSelector('#message:text-is("The service did not respond.")')
     assert.equal(await page.locator('#who').count(), 0)
     observed.errors.splice(0)
     assertQuiet(observed)

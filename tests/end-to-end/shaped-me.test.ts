@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as v from 'valibot'
-import { type MeResponse, profile } from '../../src/adapters/http/routes/built-in-routes.ts'
-import { me } from '../../src/application/use-cases/me.ts'
+import type { MeResponse } from '../../src/adapters/http/routes/built-in-routes.ts'
+import { presentProfile, profile } from '../../src/adapters/http/routes/profile.ts'
 import { runProgram } from '../../src/program/program.ts'
 import { startApp } from '../support/running-app.ts'
 import { until } from '../support/until.ts'
@@ -20,7 +20,7 @@ describe('the custom response of me', () => {
         returns,
         present(caller) {
           const extended = {
-            ...me(caller),
+            ...presentProfile(caller),
             domain: caller.customer.email.split('@')[1] ?? '',
             hash: 'secret',
           }

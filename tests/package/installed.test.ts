@@ -41,7 +41,9 @@ test('the packed package holds only the program, SQL, pages and documents', asyn
     'package/README.md',
     ...readdirSync(join(root, 'sql')).map((name) => `package/sql/${name}`),
     ...['docs-page', 'ops-page'].flatMap((folder) =>
-      readdirSync(join(root, folder)).map((name) => `package/${folder}/${name}`),
+      readdirSync(join(root, 'src/adapters/http', folder, 'public')).map(
+        (name) => `package/dist/adapters/http/${folder}/public/${name}`,
+      ),
     ),
   ]) {
     assert.ok(files.includes(file), `${file} is not in it`)
@@ -58,9 +60,7 @@ test('the packed package holds only the program, SQL, pages and documents', asyn
       'deploy',
       'dist',
       'docs',
-      'docs-page',
       'examples',
-      'ops-page',
       'package.json',
       'sql',
     ].sort(),

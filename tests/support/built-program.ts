@@ -35,7 +35,11 @@ export function buildProgram(): BuiltProgram {
       { encoding: 'utf8' },
     )
     if (status !== 0) throw new Error(`The program could not be built: ${stdout}`)
-    for (const part of ['bin', 'sql', 'docs-page', 'ops-page', 'package.json'])
+    for (const page of ['docs-page', 'ops-page']) {
+      const pages = `adapters/http/${page}/public`
+      cpSync(join(ROOT, 'src', pages), join(folder, 'dist', pages), { recursive: true })
+    }
+    for (const part of ['bin', 'sql', 'package.json'])
       cpSync(join(ROOT, part), join(folder, part), { recursive: true })
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
     return { path: join(folder, 'bin/latchkey.js'), remove }

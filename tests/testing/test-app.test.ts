@@ -84,7 +84,7 @@ describe('A test app', () => {
     const { secret } = await app.as(ana, { abilities: ['a:b'], name: 'bot', expiresAtMs: null })
     assert.match(secret, /^lk_[0-9A-Za-z]{46}$/)
     assert.deepEqual(
-      app.audit.map(({ event, token_name }) => [event, token_name]),
+      app.audit.map(({ event, tokenName }) => [event, tokenName]),
       [
         ['customer.added', undefined],
         ['token.issued', 'bot'],

@@ -37,15 +37,15 @@ export const discoveryRows: readonly Row[] = [
       },
       {
         name: 'an unknown e-mail is refused without work',
-        file: 'src/application/use-cases/login.ts',
+        file: 'src/application/login/exchange-credentials.ts',
         find: 'const mayLogIn = found',
-        replace: 'if (found === null) break\n        const mayLogIn = found',
+        replace: 'if (found === null) return null\n  const mayLogIn = found',
       },
       {
         name: 'a disabled customer is refused without work',
-        file: 'src/application/use-cases/login.ts',
-        find: 'const right = await',
-        replace: 'const right = mayLogIn && await',
+        file: 'src/application/login/exchange-credentials.ts',
+        find: 'const isRight = await',
+        replace: 'const isRight = mayLogIn && await',
       },
     ],
     async run(trial) {

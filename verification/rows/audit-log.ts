@@ -37,14 +37,14 @@ export const auditRows: readonly Row[] = [
       {
         name: 'lines are buffered before they are written',
         file: 'src/adapters/pino/audit-log.ts',
-        find: 'logger.info(allowed(event, fields), event)',
-        replace: 'void setTimeout(() => logger.info(allowed(event, fields), event), 5)',
+        find: 'logger.info(toLineFields(event, fields), event)',
+        replace: 'void setTimeout(() => logger.info(toLineFields(event, fields), event), 5)',
       },
       {
         name: 'a failed login is recorded after its response',
-        file: 'src/application/use-cases/login.ts',
-        find: "audit.record('login.failed', failure)",
-        replace: "setTimeout(() => audit.record('login.failed', failure), 5)",
+        file: 'src/application/login/audited.ts',
+        find: "audit.record('login.failed', { ...who, customerId, reason })",
+        replace: "setTimeout(() => audit.record('login.failed', { ...who, customerId, reason }), 5)",
       },
     ],
     run: (trial) =>

@@ -15,8 +15,8 @@ import { inParallel, randomFrom } from '../wire.ts'
 
 const nulReachesDatabase: Mutant = {
   name: 'a NUL reaches the database',
-  file: 'src/domain/customer.ts',
-  find: 'if (/[\\u0000-\\u001f\\u007f-\\u009f]/.test(email))',
+  file: 'src/domain/text.ts',
+  find: 'if (/[\\u0000-\\u001f\\u007f-\\u009f]/.test(text))',
   replace: 'if (false)',
 }
 
@@ -96,7 +96,7 @@ export const hostileRows: readonly Row[] = [
       {
         name: 'the checksum is not compared',
         file: 'src/adapters/node-crypto/token-secrets.ts',
-        find: 'checksumOf(body) === presented.slice(-CHECKSUM_CHARACTERS)',
+        find: 'computeChecksum(body) === presented.slice(-CHECKSUM_CHARACTERS)',
         replace: 'true',
       },
     ],

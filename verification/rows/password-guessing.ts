@@ -10,7 +10,7 @@ const LIMIT = 10
 const GUESSES = 20
 const WITH_LIMIT = { LOGIN_LIMIT_ACCOUNT: `${LIMIT}/15m` }
 
-const THROTTLED = 'src/application/use-cases/throttled-login.ts'
+const THROTTLED = 'src/application/login/throttled.ts'
 const SQL = 'sql/0003_login_attempts.sql'
 
 /** Login throttling: who is limited, and at whose cost. */

@@ -15,9 +15,9 @@ export const credentialRows: readonly Row[] = [
     mutants: [
       {
         name: 'a password is trimmed',
-        file: 'src/application/use-cases/login.ts',
-        find: 'hashing.verify(password, ',
-        replace: 'hashing.verify(password.trim(), ',
+        file: 'src/application/login/exchange-credentials.ts',
+        find: 'slot.verify(password, ',
+        replace: 'slot.verify(password.trim(), ',
       },
       {
         name: 'NUL is allowed',
@@ -202,10 +202,10 @@ export const credentialRows: readonly Row[] = [
     mutants: [
       {
         name: 'a disabled customer gets another response',
-        file: 'src/application/use-cases/login.ts',
-        find: 'if (!right || !mayLogIn || verifiedHash === null) break',
+        file: 'src/application/login/exchange-credentials.ts',
+        find: 'if (found === null || verifiedHash === null) break',
         replace:
-          "if (found !== null && !mayLogIn) throw new Error('disabled')\n      if (!right || !mayLogIn || verifiedHash === null) break",
+          "if (found !== null && found.customer.disabledAtMs !== null) throw new Error('disabled')\n      if (found === null || verifiedHash === null) break",
       },
       {
         name: 'a damaged hash causes an error',

@@ -25,7 +25,7 @@ import type { Row, Trial } from '../row.ts'
 import { REFUSED_MS, timed } from '../scene.ts'
 import { inParallel } from '../wire.ts'
 
-const LOGIN = 'src/application/use-cases/login.ts'
+const EXCHANGE = 'src/application/login/exchange-credentials.ts'
 const LOGOUT = 'src/application/use-cases/logout.ts'
 const LATE_MS = 50
 /** More than a request's deadline. */
@@ -146,13 +146,13 @@ export const portRows: readonly Row[] = [
     mutants: [
       {
         name: 'a verification that fails counts as right',
-        file: LOGIN,
-        find: 'await hashing.verify(password, verifiedHash)',
-        replace: 'await hashing.verify(password, verifiedHash).catch(() => true)',
+        file: EXCHANGE,
+        find: 'await slot.verify(password, passwordHash)',
+        replace: 'await slot.verify(password, passwordHash).catch(() => true)',
       },
       {
         name: 'a token that may not be stored is issued',
-        file: LOGIN,
+        file: EXCHANGE,
         find: 'loginTokens.replace({ token, digest, verifiedHash }, timeoutMs)',
         replace: 'loginTokens.replace({ token, digest, verifiedHash }, timeoutMs).catch(() => 0)',
       },

@@ -10,6 +10,8 @@ import { type Row, Skipped } from '../row.ts'
 import { flawOf, inParallel } from '../wire.ts'
 
 const BODY = 'src/adapters/http/request/body.ts'
+const JSON_TEXT = 'src/adapters/http/request/json.ts'
+const MEDIA_TYPE = 'src/adapters/http/request/media-type.ts'
 const MIB = 1024 * 1024
 const JSON_TYPE = 'Content-Type: application/json'
 const JSON_MS = 5
@@ -37,7 +39,7 @@ export const bodyRows: readonly Row[] = [
     mutants: [
       {
         name: 'the connection closes with unread bytes',
-        file: 'src/adapters/http/server/finish.ts',
+        file: 'src/adapters/http/response/response.ts',
         find: '!exchange.isWhole && closes && !request.destroyed',
         replace: 'false',
       },
@@ -69,14 +71,14 @@ export const bodyRows: readonly Row[] = [
     mutants: [
       {
         name: 'any charset is accepted',
-        file: BODY,
+        file: MEDIA_TYPE,
         find: "charset === null || charset === 'utf-8'",
         replace: 'true',
       },
-      { name: 'of two lines the first counts', file: BODY, find: 'lines !== 1 || ', replace: '' },
+      { name: 'of two lines the first counts', file: MEDIA_TYPE, find: 'lines !== 1 || ', replace: '' },
       {
         name: 'any coding is accepted',
-        file: BODY,
+        file: MEDIA_TYPE,
         find: "coding !== undefined && coding.toLowerCase() !== 'identity'",
         replace: 'false',
       },
@@ -202,10 +204,15 @@ export const bodyRows: readonly Row[] = [
     promise: 'JSONTestSuite through login: y_ 422, n_ 400 (two 413), i_ by the written table',
     sizes: { ci: 1, release: 1 },
     mutants: [
-      { name: 'lossy decoding of UTF-8', file: BODY, find: '{ fatal: true }', replace: '{ fatal: false }' },
+      {
+        name: 'lossy decoding of UTF-8',
+        file: JSON_TEXT,
+        find: '{ fatal: true }',
+        replace: '{ fatal: false }',
+      },
       {
         name: 'a broken body counts as an empty one',
-        file: BODY,
+        file: JSON_TEXT,
         find: 'throw new InvalidJson()\n  }\n}',
         replace: 'return {}\n  }\n}',
       },
@@ -232,7 +239,7 @@ export const bodyRows: readonly Row[] = [
     mutants: [
       {
         name: 'the whole depth is visited',
-        file: BODY,
+        file: JSON_TEXT,
         find: 'return levels === 0 ||',
         replace: 'return (levels === 0 && false) ||',
       },

@@ -8,6 +8,7 @@ import { type AppOptions, withApp } from '../app.ts'
 import type { Row, Trial } from '../row.ts'
 
 const DISPATCH = 'src/adapters/http/routing/dispatch.ts'
+const FAIL = 'src/adapters/http/routing/failure-handler.ts'
 const REPORT = 'src/adapters/http/response/error-report.ts'
 
 /** A command takes a second to start. */
@@ -34,7 +35,7 @@ export const logRows: readonly Row[] = [
       },
       {
         name: 'the target is logged',
-        file: DISPATCH,
+        file: FAIL,
         find: '...(route === null ? {} : { route })',
         replace: "route: request.url ?? ''",
       },
@@ -46,15 +47,15 @@ export const logRows: readonly Row[] = [
       },
       {
         name: 'a failed login is logged with its e-mail',
-        file: 'src/application/use-cases/login.ts',
-        find: 'customer_id: last?.customer.id ?? null',
-        replace: 'customer_id: attempt.account',
+        file: 'src/application/login/exchange-credentials.ts',
+        find: 'customerId: found?.customer.id ?? null',
+        replace: 'customerId: request.attempt.account',
       },
       {
         name: 'a refused token is logged with its text',
         file: 'src/application/use-cases/authenticate.ts',
         find: '...auditIds(owned), reason }',
-        replace: '...auditIds(owned), token_id: presented, reason }',
+        replace: '...auditIds(owned), tokenId: presented, reason }',
       },
     ],
     async run(trial) {
@@ -152,7 +153,7 @@ export const logRows: readonly Row[] = [
       },
       {
         name: 'the target is logged',
-        file: DISPATCH,
+        file: FAIL,
         find: '...(route === null ? {} : { route })',
         replace: "route: request.url ?? ''",
       },

@@ -1,12 +1,9 @@
-import type { AccessLog } from '../../application/ports/access-log.ts'
+import type { AccessLog, AccessLogMode } from '../../application/ports/access-log.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Lines } from './block-writer.ts'
 import { countLine, createLineFormatter } from './line.ts'
 
 const COUNT_MS = 1000
-
-/** Which responses are logged: refused ones, all of them, or none. */
-export type AccessLogMode = 'failures' | 'all' | 'off'
 
 /** An access log with what it holds open. */
 export interface RunningAccessLog extends AccessLog {

@@ -1,5 +1,6 @@
 import type { Invalidation, Invalidations } from '../../application/ports/invalidations.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { wait } from '../../lib/wait.ts'
 
 const MAX_TIMER_MS = 86_400_000
 
@@ -28,7 +29,7 @@ export function timedInvalidations(clock: Pick<Clock, 'after'>, lifetimeMs: numb
     async publish() {
       // In steps, because one timer cannot last longer than about 24 days.
       for (let leftMs = lifetimeMs; leftMs > 0; leftMs -= MAX_TIMER_MS) {
-        await new Promise<void>((resolve) => clock.after(Math.min(leftMs, MAX_TIMER_MS), resolve))
+        await wait(Math.min(leftMs, MAX_TIMER_MS), clock, null)
       }
     },
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /** The counts of one key. Times are milliseconds of the throttle's clock. */
-export interface Counted {
+export interface AttemptCounts {
   /** For an account the failures in a row, otherwise the failures within the window. */
   readonly failures: number
   /** For an account the time of the last failure, otherwise when the window began. */
@@ -14,13 +14,13 @@ export interface Counted {
 }
 
 /** The current counts of a key, and a function that replaces them. */
-export interface CountedFailures {
-  readonly counted: Counted
-  set(counted: Counted): void
+export interface AttemptEntry {
+  readonly counted: AttemptCounts
+  set(counted: AttemptCounts): void
 }
 
 const NO_SLOTS: readonly number[] = []
-const NOTHING: Counted = {
+const NOTHING: AttemptCounts = {
   failures: 0,
   sinceMs: 0,
   succeededMs: null,
@@ -36,10 +36,10 @@ const SLOT_TTL_MS = 15_000
  * Creates counters for keys of one kind. It stores the 30,000 to 60,000 keys that were set last. Failures are reset
  * `windowMs` after their `sinceMs`, and are not counted when `windowMs` is 0.
  */
-export function counter(windowMs: number): (name: string, nowMs: number) => CountedFailures {
+export function createAttemptCounter(windowMs: number): (name: string, nowMs: number) => AttemptEntry {
   // Two generations: deleting single entries from the front of a map becomes slower the more were deleted.
-  let young = new Map<string, Counted>()
-  let old = new Map<string, Counted>()
+  let young = new Map<string, AttemptCounts>()
+  let old = new Map<string, AttemptCounts>()
 
   return function at(name, nowMs) {
     // A digest has the same size however long the e-mail is.
@@ -57,7 +57,7 @@ export function counter(windowMs: number): (name: string, nowMs: number) => Coun
     }
   }
 
-  function withoutExpired(counted: Counted, nowMs: number): Counted {
+  function withoutExpired(counted: AttemptCounts, nowMs: number): AttemptCounts {
     const { failures, sinceMs, held } = counted
     return {
       ...counted,
@@ -66,13 +66,13 @@ export function counter(windowMs: number): (name: string, nowMs: number) => Coun
     }
   }
 
-  function isNothing({ failures, succeededMs, held }: Counted): boolean {
+  function isNothing({ failures, succeededMs, held }: AttemptCounts): boolean {
     return (failures === 0 || windowMs === 0) && succeededMs === null && held.length === 0
   }
 }
 
 /** Whether failures and undecided attempts use all `slots`; undefined means no limit. */
-export function isFull({ failures, held }: Counted, slots: number | undefined): boolean {
+export function hasNoSlot({ failures, held }: AttemptCounts, slots: number | undefined): boolean {
   return slots !== undefined && failures + held.length >= slots
 }
 

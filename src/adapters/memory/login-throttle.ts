@@ -6,7 +6,7 @@ import {
   type LoginLimits,
 } from '../../domain/login-limit.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { type Counted, counter, isFull } from './login-attempts.ts'
+import { type AttemptCounts, createAttemptCounter, hasNoSlot } from './login-attempts.ts'
 
 /** How long a caller waits before it tries again, while other attempts are undecided. */
 const POLL_MS = 25
@@ -16,9 +16,9 @@ const RETENTION_MS = 30 * 86_400_000
 export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'monotonicMs'>): LoginThrottle {
   const { loginLimitAccount, loginLimitAddress } = limits
   const guesses = guessesAllowed(limits)
-  const pairs = counter(loginLimitAccount?.windowMs ?? 0)
-  const addresses = counter(loginLimitAddress?.windowMs ?? 0)
-  const accounts = counter(RETENTION_MS)
+  const pairs = createAttemptCounter(loginLimitAccount?.windowMs ?? 0)
+  const addresses = createAttemptCounter(loginLimitAddress?.windowMs ?? 0)
+  const accounts = createAttemptCounter(RETENTION_MS)
 
   return {
     async take(attempt) {
@@ -36,9 +36,9 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
       const wait = isStranger ? remainingPause(account.counted, nowMs) : null
       if (wait !== null) return { kind: 'refused', limit: wait }
       if (
-        isFull(pair.counted, loginLimitAccount?.failures) ||
-        isFull(address.counted, loginLimitAddress?.failures) ||
-        (isStranger && account.counted.failures < guesses && isFull(account.counted, guesses))
+        hasNoSlot(pair.counted, loginLimitAccount?.failures) ||
+        hasNoSlot(address.counted, loginLimitAddress?.failures) ||
+        (isStranger && account.counted.failures < guesses && hasNoSlot(account.counted, guesses))
       ) {
         return { kind: 'wait', forMs: POLL_MS }
       }
@@ -71,12 +71,12 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
   }
 
   /** Whether the account has logged in from this address lately, so that guesses from elsewhere do not block it. */
-  function hasLoggedIn({ succeededMs, failuresSinceSuccess, held }: Counted, nowMs: number): boolean {
+  function hasLoggedIn({ succeededMs, failuresSinceSuccess, held }: AttemptCounts, nowMs: number): boolean {
     if (succeededMs === null || nowMs >= succeededMs + RETENTION_MS) return false
     return failuresSinceSuccess + held.length < guesses
   }
 
-  function remainingPause({ failures, sinceMs, held }: Counted, nowMs: number): ExceededLimit | null {
+  function remainingPause({ failures, sinceMs, held }: AttemptCounts, nowMs: number): ExceededLimit | null {
     if (failures < guesses) return null
     const windowMs = guessPauseMs(failures - guesses)
     const leftMs = sinceMs + windowMs - nowMs
@@ -87,12 +87,12 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
 
 /** Returns the counts after an outcome. `success` is what a success sets, or null when it changes nothing. */
 function applyOutcome(
-  counted: Counted,
+  counted: AttemptCounts,
   takenAtMs: number,
   outcome: LoginOutcome,
   nowMs: number,
-  success: Pick<Counted, 'succeededMs'> | null,
-): Counted {
+  success: Pick<AttemptCounts, 'succeededMs'> | null,
+): AttemptCounts {
   const { failures, sinceMs, succeededMs, failuresSinceSuccess } = counted
   const index = counted.held.indexOf(takenAtMs)
   const held = index < 0 ? counted.held : counted.held.toSpliced(index, 1)

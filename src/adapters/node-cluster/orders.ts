@@ -2,7 +2,7 @@ import type { Worker } from 'node:cluster'
 import { isApplied } from './messages.ts'
 
 /** Sends orders to workers and waits for their acknowledgements. */
-export interface Orders {
+export interface SentOrders {
   /** Sends the order; resolves when each worker has acknowledged it or has ended. */
   tell(workers: Iterable<Worker>, order: object): Promise<void>
   /** Handles a worker's message. */
@@ -12,7 +12,7 @@ export interface Orders {
 }
 
 /** Returns the orders of one primary. */
-export function ordersToWorkers(): Orders {
+export function ordersToWorkers(): SentOrders {
   const waiting = new Map<number, (worker?: Worker) => void>()
   let last = 0
 

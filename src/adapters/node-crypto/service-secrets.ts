@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ServiceSecrets } from '../../application/ports/secrets.ts'
 import type { ServiceToken } from '../../domain/service-token.ts'
 
@@ -16,7 +16,7 @@ export function serviceSecrets(tokens: readonly ServiceToken[]): RotatingService
       configured = toDigests(others)
     },
     nameOf(presented) {
-      const digest = sha256(presented)
+      const digest = hash('sha256', presented, 'buffer')
       let match: string | null = null
       for (const token of configured) {
         if (timingSafeEqual(token.digest, digest)) match = token.name
@@ -32,9 +32,5 @@ export function newServiceSecret(): string {
 }
 
 function toDigests(tokens: readonly ServiceToken[]): readonly { name: string; digest: Buffer }[] {
-  return tokens.map(({ name, secret }) => ({ name, digest: sha256(secret) }))
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  return tokens.map(({ name, secret }) => ({ name, digest: hash('sha256', secret, 'buffer') }))
 }

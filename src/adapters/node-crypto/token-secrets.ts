@@ -15,19 +15,17 @@ export function tokenSecrets({ prefix }: { readonly prefix: string }): TokenSecr
   return {
     issue() {
       const body = `${prefix}_${randomText()}`
-      const secret = body + checksumOf(body)
-      return { secret, digest: sha256(secret) }
+      const secret = body + computeChecksum(body)
+      return { secret, digest: hash('sha256', secret, 'hex') }
     },
     digestOf(presented) {
       if (!FORM.test(presented)) return null
       const body = presented.slice(0, -CHECKSUM_CHARACTERS)
-      return checksumOf(body) === presented.slice(-CHECKSUM_CHARACTERS) ? sha256(presented) : null
+      return computeChecksum(body) === presented.slice(-CHECKSUM_CHARACTERS)
+        ? hash('sha256', presented, 'hex')
+        : null
     },
   }
-}
-
-function sha256(text: string): string {
-  return hash('sha256', text, 'hex')
 }
 
 function randomText(): string {
@@ -42,7 +40,7 @@ function randomText(): string {
 }
 
 /** CRC-32 (IEEE 802.3) in base62, most significant digit first. */
-function checksumOf(text: string): string {
+function computeChecksum(text: string): string {
   let rest = crc32(text)
   let digits = ''
   for (let i = 0; i < CHECKSUM_CHARACTERS; i++) {

@@ -7,14 +7,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api'
-
-/** The span of one request. */
-export interface RequestSpan {
-  /** 32 hexadecimal digits. */
-  readonly traceId: string
-  /** Sets the route's template and the status on the span, and ends it. */
-  end(ended: { readonly route: string | null; readonly status: number | null }): void
-}
+import type { RequestSpan } from '../../application/ports/request-observers.ts'
 
 /** Creates a span for each request. */
 export interface Tracing {

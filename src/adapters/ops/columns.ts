@@ -8,10 +8,10 @@ const CONNECTIONS = 'db_client_connections'
 
 /** Every column of a sample: rates per second, durations in seconds, all others as counts. */
 export const COLUMNS = {
-  requests_succeeded: rate(RESPONSES, hasStatus(/^[123]/)),
-  requests_refused: rate(RESPONSES, hasStatus(/^4/)),
+  requests_succeeded: rate(RESPONSES, matchesStatus(/^[123]/)),
+  requests_refused: rate(RESPONSES, matchesStatus(/^4/)),
   // A request whose client received no response has no status.
-  requests_failed: rate(RESPONSES, hasStatus(/^(5|$)/)),
+  requests_failed: rate(RESPONSES, matchesStatus(/^(5|$)/)),
   requests_active: level('http_server_active_requests'),
   duration_p50: quantile(0.5, REQUESTS, isOther),
   duration_p99: quantile(0.99, REQUESTS, isOther),
@@ -42,7 +42,7 @@ function has(label: string, value: string) {
   return (labels: Labels) => labels[label] === value
 }
 
-function hasStatus(status: RegExp) {
+function matchesStatus(status: RegExp) {
   return (labels: Labels) => !isOwn(labels) && status.test(String(labels.http_response_status_code))
 }
 

@@ -1,10 +1,8 @@
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
 import pretty from 'pino-pretty'
+import type { LogLevel } from '../../application/configuration.ts'
 import type { Log } from '../../application/ports/log.ts'
 import { durableLines } from './durable-lines.ts'
-
-/** The least severe level that is logged; `silent` logs nothing. */
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 /** A log whose level can be changed. */
 export interface LeveledLog extends Log {
@@ -26,7 +24,7 @@ export function pinoLog({
       timestamp: stdTimeFunctions.isoTime,
       messageKey: 'event',
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: escaped },
+      hooks: { streamWrite: escapeLine },
     },
     stream,
   )
@@ -44,7 +42,7 @@ export function pinoLog({
  * Escapes the characters of a JSON line that JSON leaves as they are, although some readers end a line at them and
  * terminals interpret them.
  */
-export function escaped(line: string): string {
+export function escapeLine(line: string): string {
   return line.replace(
     /[\u007f-\u009f\u2028\u2029\p{Surrogate}]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -1,21 +1,10 @@
+import type { EndedRequest } from '../../application/ports/request-observers.ts'
 import { METRICS, REQUEST_BOUNDS } from './definitions.ts'
 import type { MetricFamily, MetricValue } from './metric-families.ts'
 
-/** The data of a finished exchange. */
-export interface EndedExchange {
-  /** Null if no request could be read. */
-  readonly method: string | null
-  /** The route's template; null if no route matched. */
-  readonly route: string | null
-  /** Null if no response was sent. */
-  readonly status: number | null
-  /** By the monotonic clock; null if no request could be read. */
-  readonly beganMs: number | null
-}
-
 /** Durations of requests by method, route and status. */
 export interface RequestDurations {
-  observe(ended: EndedExchange): void
+  observe(ended: EndedRequest): void
   family(): MetricFamily
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Cache } from '../ports/cache.ts'
 import type { Invalidation, Invalidations } from '../ports/invalidations.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
+import { CustomerIndex } from './customer-index.ts'
 import { invalidatingLoginTokens } from './invalidating.ts'
 
 /** A cached validation, with the time of the monotonic clock at which it expires. */
@@ -39,10 +40,9 @@ export function cachedLoginTokens(
   },
 ): LoginTokens {
   const fills = new Map<Digest, Fill>()
-  /** The cached digests of each customer. Most customers have one token, which needs no set. */
-  const customerDigests = new Map<string, Digest | Set<Digest>>()
+  const index = new CustomerIndex()
   invalidations.subscribe(apply)
-  cache.onRemoved(forgetOwner)
+  cache.onRemoved((digest, { owned }) => index.delete(owned.customer.id, digest))
 
   return {
     ...invalidatingLoginTokens(inner, invalidations),
@@ -90,17 +90,7 @@ export function cachedLoginTokens(
     Object.freeze(token)
     Object.freeze(customer)
     cache.set(digest, { owned: Object.freeze(owned), untilMonotonicMs }, leftMs)
-    const others = customerDigests.get(customer.id)
-    if (others === undefined || others === digest) customerDigests.set(customer.id, digest)
-    else if (typeof others === 'string') customerDigests.set(customer.id, new Set([others, digest]))
-    else others.add(digest)
-  }
-
-  function forgetOwner(digest: Digest, { owned }: CachedToken): void {
-    const digests = customerDigests.get(owned.customer.id)
-    if (typeof digests === 'object') digests.delete(digest)
-    if (digests === digest || (typeof digests === 'object' && digests.size === 0))
-      customerDigests.delete(owned.customer.id)
+    index.add(customer.id, digest)
   }
 
   function apply(invalidation: Invalidation): void {
@@ -111,19 +101,14 @@ export function cachedLoginTokens(
       case 'customer':
         // The customer of a fill is unknown until it has read the row.
         for (const digest of fills.keys()) mark(digest)
-        for (const digest of cachedDigests(invalidation.customerId)) cache.delete(digest)
+        for (const digest of index.list(invalidation.customerId)) cache.delete(digest)
         break
       case 'everything':
         for (const digest of fills.keys()) mark(digest)
         cache.clear()
-        customerDigests.clear()
+        index.clear()
         break
     }
-  }
-
-  function cachedDigests(customerId: string): readonly Digest[] {
-    const digests = customerDigests.get(customerId) ?? []
-    return typeof digests === 'string' ? [digests] : [...digests]
   }
 
   function forget(digest: Digest): void {

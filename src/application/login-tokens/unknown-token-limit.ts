@@ -1,7 +1,6 @@
 import { TooManyUnknownTokens } from '../../domain/errors.ts'
 import type { Digest } from '../../domain/login-token.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { LoginTokens } from '../ports/login-tokens.ts'
 import type { Requester } from '../requester.ts'
 
 /** The number of rejected tokens that an address may present at once. */
@@ -108,22 +107,5 @@ export class UnknownTokenLimit {
     const bucket: Bucket = { left: BURST, asOfMs: this.#clock.monotonicMs() }
     this.#buckets.set(address, bucket)
     return bucket
-  }
-}
-
-/** Login tokens that become known when they are issued. */
-export function rememberingIssuedTokens(inner: LoginTokens, limit: UnknownTokenLimit): LoginTokens {
-  return {
-    ...inner,
-    async replace(login, timeoutMs) {
-      const revoked = await inner.replace(login, timeoutMs)
-      if (revoked !== null) limit.remember(login.digest)
-      return revoked
-    },
-    async add(token, digest, timeoutMs) {
-      const isAdded = await inner.add(token, digest, timeoutMs)
-      if (isAdded) limit.remember(digest)
-      return isAdded
-    },
   }
 }

@@ -1,7 +1,9 @@
 import type { Clock } from '../../lib/clock.ts'
+import { wait } from '../../lib/wait.ts'
 import type { Log } from '../ports/log.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
 import type { TokenUsage } from '../ports/token-usage.ts'
+import { MAX_BATCH, type UsageEntry, UsageWriter } from './usage-writer.ts'
 
 /** A write-behind buffer of token uses. */
 export interface UsageBuffer extends TokenUsage {
@@ -16,22 +18,13 @@ const EVERY_MS = 60_000
 const RETRY_MS = 5000
 /** The pause after a write, as a multiple of its duration: writing occupies at most a tenth of one connection. */
 const REST_FACTOR = 9
-const WRITE_TIMEOUT_MS = 1000
-const MAX_BATCH = 1000
 const MAX_ENTRIES = 100_000
 const CLOSING_TRIES = 3
 const CLOSING_PAUSE_MS = 100
 
-interface Entry {
-  readonly id: string
-  atMs: number
-  /** Whether the token was used since the last write. */
-  isNew: boolean
-}
-
 /** Entries that wait after a write. Afterwards, those used meanwhile are written and the others are dropped. */
 interface Rest {
-  readonly entries: readonly Entry[]
+  readonly entries: readonly UsageEntry[]
   readonly cancel: () => void
 }
 
@@ -40,16 +33,16 @@ interface Rest {
  * failed write is repeated. When the buffer is full, the oldest entries are dropped.
  */
 export function createUsageBuffer(
-  { touch }: Pick<LoginTokens, 'touch'>,
+  loginTokens: Pick<LoginTokens, 'touch'>,
   clock: Clock,
   log: Log,
 ): UsageBuffer {
-  const entries = new Map<string, Entry>()
+  const writer = new UsageWriter(loginTokens, log)
+  const entries = new Map<string, UsageEntry>()
   const resting = new Set<Rest>()
-  let due: Entry[] = []
+  let due: UsageEntry[] = []
   let cancel: (() => void) | null = null
   let writing: Promise<void> | null = null
-  let isFailing = false
   let isClosed = false
 
   return {
@@ -67,8 +60,8 @@ export function createUsageBuffer(
       await writing
       let left = [...entries.values()].filter(({ isNew }) => isNew)
       for (let tries = 0; left.length > 0 && tries < CLOSING_TRIES; tries++) {
-        if (tries > 0) await new Promise<void>((resolve) => clock.after(CLOSING_PAUSE_MS, resolve))
-        left = await writeAll(left)
+        if (tries > 0) await wait(CLOSING_PAUSE_MS, clock, null)
+        left = await writer.writeAll(left)
       }
       if (left.length > 0) log.warn('token_usage.lost', { detail: `${left.length} last uses` })
     },
@@ -107,7 +100,7 @@ export function createUsageBuffer(
     const startMs = clock.monotonicMs()
     const batch = due.slice(0, MAX_BATCH)
     due = due.slice(MAX_BATCH)
-    const { unwritten, failed } = await write(batch)
+    const { unwritten, failed } = await writer.write(batch)
     rest(unwritten, RETRY_MS)
     rest(
       batch.filter((entry) => !unwritten.includes(entry)),
@@ -116,35 +109,7 @@ export function createUsageBuffer(
     return failed ? RETRY_MS : Math.max(GATHER_MS, REST_FACTOR * (clock.monotonicMs() - startMs))
   }
 
-  /** Returns the entries that were not written; all of them when it `failed`. */
-  async function write(
-    batch: readonly Entry[],
-  ): Promise<{ readonly unwritten: Entry[]; readonly failed: boolean }> {
-    // A token that is used during the write is new again.
-    for (const entry of batch) entry.isNew = false
-    const uses = batch.map(({ id, atMs }) => ({ id, atMs }))
-    try {
-      const lockedIds = new Set(await touch(uses, WRITE_TIMEOUT_MS))
-      isFailing = false
-      return { unwritten: markNew(batch.filter(({ id }) => lockedIds.has(id))), failed: false }
-    } catch (error) {
-      if (!isFailing) log.warn('token_usage.failed', { error: (error as Error).name })
-      isFailing = true
-      return { unwritten: markNew([...batch]), failed: true }
-    }
-  }
-
-  async function writeAll(all: readonly Entry[]): Promise<Entry[]> {
-    const left: Entry[] = []
-    for (let from = 0; from < all.length; from += MAX_BATCH) {
-      const { unwritten, failed } = await write(all.slice(from, from + MAX_BATCH))
-      left.push(...unwritten)
-      if (failed) return [...left, ...all.slice(from + MAX_BATCH)]
-    }
-    return left
-  }
-
-  function rest(batch: readonly Entry[], ms: number): void {
+  function rest(batch: readonly UsageEntry[], ms: number): void {
     if (batch.length === 0 || isClosed) return
     const mine: Rest = {
       entries: batch,
@@ -159,9 +124,4 @@ export function createUsageBuffer(
     }
     resting.add(mine)
   }
-}
-
-function markNew(batch: Entry[]): Entry[] {
-  for (const entry of batch) entry.isNew = true
-  return batch
 }

@@ -6,6 +6,9 @@ export interface AccessLog {
   responded(request: RespondedRequest, status: number): void
 }
 
+/** Which responses are logged: refused ones, all of them, or none. */
+export type AccessLogMode = 'failures' | 'all' | 'off'
+
 /** What may be logged of a request and its response. */
 export interface RespondedRequest {
   readonly requestId: string

@@ -11,10 +11,10 @@ export interface AuditLog {
 
 /**
  * The fields of an event. A field is left out when it is unknown or does not apply. Events of commands have neither
- * `request_id` nor `address`.
+ * `requestId` nor `address`.
  */
 export type AuditFields<Name extends AuditEventName> = {
-  readonly request_id?: string
+  readonly requestId?: string
   readonly address?: string
 } & { readonly [Field in RecordedField<Name>]?: FieldTypes[Field] } & ([AuditReason<Name>] extends [never]
     ? unknown
@@ -25,12 +25,12 @@ interface FieldTypes {
   /** The name of the service token that made the request. */
   readonly service: string
   /** Null when no customer has the account. */
-  readonly customer_id: string | null
-  readonly token_id: string
-  readonly token_name: string
+  readonly customerId: string | null
+  readonly tokenId: string
+  readonly tokenName: string
   readonly abilities: readonly string[]
   /** The number of customers or tokens that the event concerns. */
   readonly count: number
   /** The names of the service tokens. */
-  readonly service_tokens: readonly string[]
+  readonly serviceTokens: readonly string[]
 }

@@ -75,5 +75,5 @@ function denialReason(owned: OwnedToken | null, nowMs: number): AuditReason<'tok
 }
 
 function auditIds(owned: OwnedToken | null) {
-  return owned === null ? {} : { customer_id: owned.customer.id, token_id: owned.token.id }
+  return owned === null ? {} : { customerId: owned.customer.id, tokenId: owned.token.id }
 }

@@ -12,8 +12,8 @@ export function createAuthorize({ audit }: Pick<Ports, 'audit'>): Authorize {
     if (coversAll(caller.token.abilities, required)) return
     audit.record('token.denied', {
       ...requesterFields(requester),
-      customer_id: caller.customer.id,
-      token_id: caller.token.id,
+      customerId: caller.customer.id,
+      tokenId: caller.token.id,
       reason: 'insufficient_scope',
     })
     throw new InsufficientScope(required)

@@ -21,7 +21,7 @@ export function createLogout({
     const revoked = await deadline.run((timeoutMs) =>
       loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), timeoutMs),
     )
-    const fields = { ...requesterFields(requester), customer_id: customer.id, token_id: token.id }
+    const fields = { ...requesterFields(requester), customerId: customer.id, tokenId: token.id }
     if (!revoked) {
       const reason = tokenState(token, clock.nowMs()) === 'expired' ? 'expired' : 'revoked'
       audit.record('token.denied', { ...fields, reason })

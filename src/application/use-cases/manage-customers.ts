@@ -1,9 +1,9 @@
 import { type Customer, emailProblem, nameProblem, trimmedEmail } from '../../domain/customer.ts'
-import { ValidationFailed } from '../../domain/errors.ts'
 import { isWholePasswordHash, newPasswordProblem } from '../../domain/password.ts'
 import type { Deadline } from '../deadline.ts'
 import { publishInvalidation } from '../login-tokens/invalidating.ts'
 import type { Ports } from '../ports/ports.ts'
+import { requireValid } from './require-valid.ts'
 
 /** A password in clear text, or a whole hash from another system. */
 export type NewPassword = { readonly password: string } | { readonly passwordHash: string }
@@ -44,11 +44,13 @@ export function createManageCustomers({
 >): ManageCustomers {
   async function toHash(password: NewPassword): Promise<string> {
     if ('password' in password) {
-      refuse('password', newPasswordProblem(password.password))
-      if (await blocklist.has(password.password)) refuse('password', 'Too common. Choose another password.')
+      requireValid('password', newPasswordProblem(password.password))
+      if (await blocklist.has(password.password))
+        requireValid('password', 'Too common. Choose another password.')
       return passwords.hash(password.password)
     }
-    if (!isWholePasswordHash(password.passwordHash)) refuse('password_hash', 'Must be a whole bcrypt hash.')
+    if (!isWholePasswordHash(password.passwordHash))
+      requireValid('password_hash', 'Must be a whole bcrypt hash.')
     return password.passwordHash
   }
 
@@ -62,15 +64,15 @@ export function createManageCustomers({
     revoked: number | null,
   ): number | null {
     if (revoked === null) return null
-    audit.record(`customer.${what}`, { customer_id: id })
-    if (revoked > 0) audit.record('token.revoked', { customer_id: id, reason: what, count: revoked })
+    audit.record(`customer.${what}`, { customerId: id })
+    if (revoked > 0) audit.record('token.revoked', { customerId: id, reason: what, count: revoked })
     return revoked
   }
 
   return {
     async add({ email, name, password }, deadline) {
-      refuse('email', emailProblem(trimmedEmail(email)))
-      if (name !== null) refuse('name', nameProblem(name))
+      requireValid('email', emailProblem(trimmedEmail(email)))
+      if (name !== null) requireValid('name', nameProblem(name))
       const customer: Customer = {
         id: ids.next(),
         email: trimmedEmail(email),
@@ -81,7 +83,7 @@ export function createManageCustomers({
       const passwordHash = password === null ? null : await toHash(password)
       if (!(await deadline.run((timeoutMs) => customers.add({ customer, passwordHash }, timeoutMs))))
         return null
-      audit.record('customer.added', { customer_id: customer.id })
+      audit.record('customer.added', { customerId: customer.id })
       return customer
     },
 
@@ -109,7 +111,7 @@ export function createManageCustomers({
 
     async enable(id, deadline) {
       const known = await deadline.run((timeoutMs) => customers.enable(id, timeoutMs))
-      if (known) audit.record('customer.enabled', { customer_id: id })
+      if (known) audit.record('customer.enabled', { customerId: id })
       return known
     },
 
@@ -118,12 +120,8 @@ export function createManageCustomers({
         id,
         deadline.run((timeoutMs) => customers.delete(id, timeoutMs)),
       )
-      if (known) audit.record('customer.deleted', { customer_id: id })
+      if (known) audit.record('customer.deleted', { customerId: id })
       return known
     },
   }
-}
-
-function refuse(field: string, problem: string | null): void {
-  if (problem !== null) throw new ValidationFailed({ [field]: [problem] })
 }

@@ -1,12 +1,14 @@
 import { isAbility } from '../../domain/abilities.ts'
-import { Unavailable, ValidationFailed } from '../../domain/errors.ts'
+import { Unavailable } from '../../domain/errors.ts'
 import { type LoginToken, tokenNameProblem } from '../../domain/login-token.ts'
 import type { Cancellation } from '../../lib/cancellation.ts'
+import { wait } from '../../lib/wait.ts'
 import type { Deadline } from '../deadline.ts'
 import { PRUNE_BATCH_SIZE } from '../jobs/pruning.ts'
 import type { PageEnd, TokenChoice, TokenPage } from '../ports/login-tokens.ts'
 import type { Ports } from '../ports/ports.ts'
 import { requesterFields, type ServiceRequester } from '../requester.ts'
+import { requireValid } from './require-valid.ts'
 import { revokeIssuedBefore } from './revoke-issued-before.ts'
 
 /** A named token to create, for a bot or a script that acts for a customer. */
@@ -63,10 +65,11 @@ export function createManageTokens(
   return {
     async create({ customerId, name, abilities, expiresAtMs }, deadline) {
       const createdAtMs = clock.nowMs()
-      refuse('name', tokenNameProblem(name))
+      requireValid('name', tokenNameProblem(name))
       if (!abilities.every(isAbility))
-        refuse('abilities', 'Must be words such as orders:read, orders:* or *.')
-      if (expiresAtMs !== null && expiresAtMs <= createdAtMs) refuse('expires', 'Must lie in the future.')
+        requireValid('abilities', 'Must be words such as orders:read, orders:* or *.')
+      if (expiresAtMs !== null && expiresAtMs <= createdAtMs)
+        requireValid('expires', 'Must lie in the future.')
       const { secret, digest } = secrets.issue()
       const token: LoginToken = {
         id: ids.next(),
@@ -80,9 +83,9 @@ export function createManageTokens(
       }
       if (!(await deadline.run((timeoutMs) => loginTokens.add(token, digest, timeoutMs)))) return null
       audit.record('token.issued', {
-        customer_id: customerId,
-        token_id: token.id,
-        token_name: name,
+        customerId,
+        tokenId: token.id,
+        tokenName: name,
         abilities: token.abilities,
       })
       return { secret, token }
@@ -100,9 +103,9 @@ export function createManageTokens(
       if (count > 0) {
         audit.record('token.revoked', {
           ...(requestedBy && { ...requesterFields(requestedBy.requester), service: requestedBy.service }),
-          customer_id: customerId,
-          ...(chosen.id !== undefined && { token_id: chosen.id }),
-          ...(chosen.name !== undefined && { token_name: chosen.name }),
+          customerId,
+          ...(chosen.id !== undefined && { tokenId: chosen.id }),
+          ...(chosen.name !== undefined && { tokenName: chosen.name }),
           reason: 'operator',
           count,
         })
@@ -112,7 +115,7 @@ export function createManageTokens(
 
     async revokeIssuedBefore(beforeMs, deadline, signal) {
       const atMs = clock.nowMs()
-      if (beforeMs > atMs) refuse('issued-before', 'Must not lie in the future.')
+      if (beforeMs > atMs) requireValid('issued-before', 'Must not lie in the future.')
       return revokeIssuedBefore(ports, { beforeMs, atMs, deadline, signal })
     },
 
@@ -127,13 +130,9 @@ export function createManageTokens(
         if (count !== null && count < PRUNE_BATCH_SIZE) return pruned
         if (count !== null) continue
         tries++
-        await new Promise<void>((resolve) => clock.after(PRUNE_PAUSE_MS, resolve))
+        await wait(PRUNE_PAUSE_MS, clock, null)
       }
       throw new Unavailable({ cause: new Error('Another process is still pruning.') })
     },
   }
-}
-
-function refuse(field: string, problem: string | null): void {
-  if (problem !== null) throw new ValidationFailed({ [field]: [problem] })
 }

@@ -1,19 +1,10 @@
-import type { OwnedToken } from '../../domain/login-token.ts'
+import type { Customer } from '../../domain/customer.ts'
+import type { LoginToken, OwnedToken } from '../../domain/login-token.ts'
 
-/** The customer's own account and the token in use. */
+/** What callers may see of their own account and of the token in use. */
 export interface Profile {
-  readonly customer: {
-    readonly id: string
-    readonly email: string
-    readonly name: string | null
-    readonly created_at: string
-  }
-  readonly token: {
-    readonly name: string
-    readonly abilities: readonly string[]
-    readonly created_at: string
-    readonly expires_at: string | null
-  }
+  readonly customer: Pick<Customer, 'id' | 'email' | 'name' | 'createdAtMs'>
+  readonly token: Pick<LoginToken, 'name' | 'abilities' | 'createdAtMs' | 'expiresAtMs'>
 }
 
 /** Returns the caller's profile. A pure function of customer and token, so that its JSON can be cached with the token. */
@@ -23,18 +14,13 @@ export function me({ customer, token }: OwnedToken): Profile {
       id: customer.id,
       email: customer.email,
       name: customer.name,
-      created_at: isoTime(customer.createdAtMs),
+      createdAtMs: customer.createdAtMs,
     },
     token: {
       name: token.name,
       abilities: token.abilities,
-      created_at: isoTime(token.createdAtMs),
-      expires_at: token.expiresAtMs === null ? null : isoTime(token.expiresAtMs),
+      createdAtMs: token.createdAtMs,
+      expiresAtMs: token.expiresAtMs,
     },
   }
-}
-
-/** Formats a time as ISO 8601 in UTC. */
-export function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString()
 }

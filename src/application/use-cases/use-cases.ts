@@ -1,5 +1,6 @@
 import { createDeadline, type Deadline } from '../deadline.ts'
-import { rememberingIssuedTokens, UnknownTokenLimit } from '../login-tokens/unknown-token-limit.ts'
+import { rememberingIssued } from '../login-tokens/remembering.ts'
+import { UnknownTokenLimit } from '../login-tokens/unknown-token-limit.ts'
 import type { Ports } from '../ports/ports.ts'
 import { type Authenticate, createAuthenticate } from './authenticate.ts'
 import { type Authorize, createAuthorize } from './authorize.ts'
@@ -34,7 +35,7 @@ export const STORE_TIMEOUT_MS = 1000
 /** Wires the use cases to a choice of adapters. */
 export function createUseCases(ports: Ports, settings: Settings): UseCases {
   const unknownTokens = new UnknownTokenLimit(ports.clock)
-  const issuing = { ...ports, loginTokens: rememberingIssuedTokens(ports.loginTokens, unknownTokens) }
+  const issuing = { ...ports, loginTokens: rememberingIssued(ports.loginTokens, unknownTokens) }
   const authenticate = createAuthenticate(ports, unknownTokens)
   return {
     login: createLogin(issuing, settings),

@@ -1,2 +1,3 @@
-export { type AccessLogMode, accessLog } from '../../adapters/access-log/access-log.ts'
+export { accessLog } from '../../adapters/access-log/access-log.ts'
 export { blockWriter, type Lines } from '../../adapters/access-log/block-writer.ts'
+export type { AccessLogMode } from '../../application/ports/access-log.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type AccessLogMode, accessLog } from '../../../src/adapters/access-log/access-log.ts'
-import type { RespondedRequest } from '../../../src/application/ports/access-log.ts'
+import { accessLog } from '../../../src/adapters/access-log/access-log.ts'
+import type { AccessLogMode, RespondedRequest } from '../../../src/application/ports/access-log.ts'
 
 const NOON = Date.parse('2030-01-02T12:00:00.000Z')
 

@@ -7,7 +7,7 @@ import { newServiceSecret } from '../../../src/adapters/node-crypto/service-secr
 import { problemsOf, read } from './reading.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
-const DOCUMENTED = ['*.md', '.env.example', 'docs', 'deploy', 'examples', 'docs-page', 'ops-page', 'src']
+const DOCUMENTED = ['*.md', '.env.example', 'docs', 'deploy', 'examples', 'src']
 /** Finds texts that could be configured as they stand: after a token's name, or as a request's credential. */
 const SECRETS = /(?:\b[a-z0-9-]+=|\bBearer\s+|<token>)([A-Za-z0-9._~+/-]{32,}=*)/g
 

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { freePort } from '../../../src/adapters/embedded-postgres/server-address.ts'
 import { type RunningApp, startApp } from '../../support/running-app.ts'
 
-const FOLDER = new URL('../../../docs-page/', import.meta.url)
+const FOLDER = new URL('../../../src/adapters/http/docs-page/public/', import.meta.url)
 
 const TYPES: Readonly<Record<string, string>> = {
   '/docs': 'text/html; charset=utf-8',

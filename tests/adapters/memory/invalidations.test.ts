@@ -12,7 +12,7 @@ describe('invalidations within one process', () => {
     const clock = {
       after(ms: number, call: () => void) {
         waits.push(ms)
-        call()
+        queueMicrotask(call)
         return () => {}
       },
     }

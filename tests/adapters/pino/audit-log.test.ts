@@ -39,9 +39,14 @@ function recordedElsewhere() {
 describe('A line of the audit log', () => {
   it('is one JSON object with its mark, an ISO time, the event and its fields', () => {
     const { lines, audit } = recordedElsewhere()
-    const fields = { request_id: 'r1', address: '192.0.2.7', customer_id: 'c1', token_id: 't1' }
-    audit.record('login.succeeded', fields)
+    audit.record('login.succeeded', {
+      requestId: 'r1',
+      address: '192.0.2.7',
+      customerId: 'c1',
+      tokenId: 't1',
+    })
     const { time, ...rest } = JSON.parse(lines[0] ?? '')
+    const fields = { request_id: 'r1', address: '192.0.2.7', customer_id: 'c1', token_id: 't1' }
     assert.deepEqual(rest, { level: 'info', audit: true, event: 'login.succeeded', ...fields })
     assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000)
@@ -51,8 +56,8 @@ describe('A line of the audit log', () => {
 
   it('contains the allowed fields of its event and no others', () => {
     const { lines, audit } = recordedElsewhere()
-    const more = { email: 'canary', password: 'canary', token_id: 'canary', time: 'canary', audit: false }
-    audit.record('login.failed', { ...more, customer_id: null, reason: 'unknown' })
+    const more = { email: 'canary', password: 'canary', tokenId: 'canary', time: 'canary', audit: false }
+    audit.record('login.failed', { ...more, customerId: null, reason: 'unknown' })
     const { time, ...rest } = JSON.parse(lines[0] ?? '')
     assert.deepEqual(rest, {
       level: 'info',
@@ -66,7 +71,7 @@ describe('A line of the audit log', () => {
   it('is one line of printable characters for any field', () => {
     for (const text of HOSTILE.flatMap((hostile) => [hostile, `a${hostile}b`])) {
       const { lines, audit } = recordedElsewhere()
-      audit.record('token.issued', { address: text, token_name: text, abilities: [text] })
+      audit.record('token.issued', { address: text, tokenName: text, abilities: [text] })
       assert.equal(lines.length, 1)
       assert.match(lines[0] ?? '', /^\{[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*\}\n$/, JSON.stringify(text))
       const { address, token_name, abilities } = JSON.parse(lines[0] ?? '')
@@ -81,7 +86,7 @@ describe('The file of AUDIT_LOG', () => {
     const audit = openAuditLog({ path })
     assert.equal(statSync(path).mode & 0o777, 0o600)
     for (let count = 1; count <= 3; count++) {
-      audit.record('customer.added', { customer_id: `c${count}` })
+      audit.record('customer.added', { customerId: `c${count}` })
       assert.equal(linesOf(path).at(-1).customer_id, `c${count}`)
       assert.equal(linesOf(path).length, count)
     }
@@ -94,7 +99,7 @@ describe('The file of AUDIT_LOG', () => {
     chmodSync(path, 0o640)
     const audit = openAuditLog({ path, elsewhere: null })
     appendFileSync(path, '{"other":true}\n')
-    audit.record('customer.added', { customer_id: 'c1' })
+    audit.record('customer.added', { customerId: 'c1' })
     assert.deepEqual(
       linesOf(path).map(({ event }) => event),
       [undefined, undefined, 'customer.added'],
@@ -110,7 +115,7 @@ describe('The file of AUDIT_LOG', () => {
       const audit = openAuditLog({ path: ${JSON.stringify(path)} })
       const filler = 'x'.repeat(3000)
       for (let count = 0; count < 300; count++)
-        audit.record('token.issued', { customer_id: process.argv.at(-1), token_id: String(count), token_name: filler })
+        audit.record('token.issued', { customerId: process.argv.at(-1), tokenId: String(count), tokenName: filler })
     `
     const args = ['--import', 'tsx', '--input-type=module', '--eval', program, '--']
     const ended = ['a', 'b', 'c'].map((name) => {
@@ -155,7 +160,7 @@ describe('The file of AUDIT_LOG', () => {
     audit.close()
     audit.close()
     const other = openSync(newPath(), 'w')
-    assert.throws(() => audit.record('customer.added', { customer_id: 'c1' }), Unavailable)
+    assert.throws(() => audit.record('customer.added', { customerId: 'c1' }), Unavailable)
     assert.deepEqual(linesOf(path), [])
     closeSync(other)
   })
@@ -165,7 +170,7 @@ describe('The file of AUDIT_LOG', () => {
   }, () => {
     const audit = openAuditLog({ path: '/dev/full' })
     assert.throws(
-      () => audit.record('customer.added', { customer_id: 'c1' }),
+      () => audit.record('customer.added', { customerId: 'c1' }),
       (error: unknown) => {
         assert.ok(error instanceof Unavailable)
         assert.equal((error.cause as NodeJS.ErrnoException).code, 'ENOSPC')

@@ -3,7 +3,7 @@ import { CSS, HTML, JAVASCRIPT, pageRoutes, SVG } from '../response/page-files.t
 import type { Route } from '../routing/declared-route.ts'
 import { probe } from '../routing/route.ts'
 
-const inFolder = (name: string) => new URL(`../../../../docs-page/${name}`, import.meta.url)
+const inFolder = (name: string) => new URL(`./public/${name}`, import.meta.url)
 
 /** Returns the routes of the OpenAPI document, which is created on its first request, and of the page that shows it. */
 export function documentationRoutes(document: () => Promise<object>): readonly Route[] {

@@ -14,7 +14,6 @@ import {
 import {
   Conflict,
   ExpectationFailed,
-  type FailureReason,
   HeadersTooLarge,
   Internal,
   InvalidJson,
@@ -26,9 +25,10 @@ import {
   SameOriginRequired,
   UnsupportedMediaType,
 } from '../errors.ts'
+import type { FailureReason } from '../failure-reasons.ts'
 
 /** One sample of each failure, or of each of its forms. The document shows the service's real responses to them. */
-export const SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyError[]>> = {
+export const FAILURE_SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyError[]>> = {
   invalid_request: [new InvalidRequest({ closes: false })],
   invalid_json: [new InvalidJson()],
   missing_token: [new MissingToken()],

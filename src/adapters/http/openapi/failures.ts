@@ -1,7 +1,7 @@
-import { type FailureReason, STATUS_BY_REASON } from '../errors.ts'
+import { type FailureReason, STATUS_BY_REASON } from '../failure-reasons.ts'
 import { toFailureResponse } from '../response/failure-response.ts'
 import type { Route } from '../routing/declared-route.ts'
-import { SAMPLES } from './failure-samples.ts'
+import { FAILURE_SAMPLES } from './failure-samples.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 const REASONS = Object.keys(STATUS_BY_REASON) as readonly FailureReason[]
@@ -69,7 +69,7 @@ export function describeFailures(route: Route): readonly (readonly [status: numb
 }
 
 function describeResponse(status: number, reasons: readonly FailureReason[]): object {
-  const samples = reasons.flatMap((reason) => SAMPLES[reason].map((sample) => ({ reason, sample })))
+  const samples = reasons.flatMap((reason) => FAILURE_SAMPLES[reason].map((sample) => ({ reason, sample })))
   const headers = new Map<string, string[]>([['X-Request-Id', ['a-request']]])
   for (const { sample } of samples) {
     const list = toFailureResponse(sample, 'a-request').headers
@@ -79,7 +79,9 @@ function describeResponse(status: number, reasons: readonly FailureReason[]): ob
     }
   }
   return {
-    description: reasons.map((reason) => `\`${reason}\`: ${SAMPLES[reason][0]?.message}`).join('\n\n'),
+    description: reasons
+      .map((reason) => `\`${reason}\`: ${FAILURE_SAMPLES[reason][0]?.message}`)
+      .join('\n\n'),
     headers: Object.fromEntries(
       [...headers].map(([name, examples]) => [
         name,

@@ -1,13 +1,13 @@
-import { isoTime } from '../../../application/use-cases/me.ts'
 import type { Customer } from '../../../domain/customer.ts'
 import { type LoginToken, tokenState } from '../../../domain/login-token.ts'
+import { isoTime, isoTimeOrNull } from '../response/iso-time.ts'
 
 /** The number of a customer's tokens that are shown. */
 const MAX_TOKENS = 200
 
 /** Returns a customer's data for the operator's page. */
 export function customerDetails({ id, email, name, createdAtMs, disabledAtMs }: Customer) {
-  return { id, email, name, created_at: isoTime(createdAtMs), disabled_at: timeOrNull(disabledAtMs) }
+  return { id, email, name, created_at: isoTime(createdAtMs), disabled_at: isoTimeOrNull(disabledAtMs) }
 }
 
 /** Returns the tokens, active ones first, and the number of omitted ones. Never contains a secret or its digest. */
@@ -21,13 +21,9 @@ export function tokenDetails(tokens: readonly LoginToken[], nowMs: number) {
       abilities: token.abilities,
       state: tokenState(token, nowMs),
       created_at: isoTime(token.createdAtMs),
-      last_used_at: timeOrNull(token.lastUsedAtMs),
-      expires_at: timeOrNull(token.expiresAtMs),
+      last_used_at: isoTimeOrNull(token.lastUsedAtMs),
+      expires_at: isoTimeOrNull(token.expiresAtMs),
     })),
     more: Math.max(0, sorted.length - MAX_TOKENS),
   }
-}
-
-function timeOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : isoTime(atMs)
 }

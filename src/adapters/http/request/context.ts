@@ -9,7 +9,7 @@ import { type RequestLog, requestLog } from './request-log.ts'
 export type AnyCaller = Partial<Caller> & { readonly service?: string }
 
 /** The validated input. */
-export interface Input {
+export interface RequestInput {
   readonly body: unknown
   readonly query: unknown
   readonly params: unknown
@@ -37,7 +37,7 @@ export declare abstract class RequestContext {
 }
 
 /** The context of one request. It is a class so that what most handlers do not use is only computed on access. */
-export class Context implements RequestContext, Input {
+export class Context implements RequestContext, RequestInput {
   readonly customer: AnyCaller['customer']
   readonly token: AnyCaller['token']
   readonly digest: AnyCaller['digest']
@@ -49,7 +49,7 @@ export class Context implements RequestContext, Input {
   readonly requester: Exchange
   private readonly serviceLog: Log
 
-  constructor(caller: AnyCaller, input: Input, exchange: Exchange, deadline: Deadline, log: Log) {
+  constructor(caller: AnyCaller, input: RequestInput, exchange: Exchange, deadline: Deadline, log: Log) {
     this.customer = caller.customer
     this.token = caller.token
     this.digest = caller.digest

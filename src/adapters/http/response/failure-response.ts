@@ -7,7 +7,8 @@ import {
   ValidationFailed,
 } from '../../../domain/errors.ts'
 import type { ReachedLimit } from '../../../domain/login-limit.ts'
-import { MethodNotAllowed, NotReady, STATUS_BY_REASON, UnsupportedMediaType } from '../errors.ts'
+import { MethodNotAllowed, NotReady, UnsupportedMediaType } from '../errors.ts'
+import { STATUS_BY_REASON } from '../failure-reasons.ts'
 
 type HeaderList = readonly string[]
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Exchange } from '../server/exchange.ts'
-import { finish } from '../server/finish.ts'
-import { COMMON, writeHead } from './response.ts'
+import { COMMON, finish, writeHead } from './response.ts'
 
 /** A success outside `/api` whose body is bytes of any media type instead of the envelope. Clients cache it by its ETag. */
 export class FileResponse {

@@ -1,8 +1,7 @@
-import { STATUS_CODES } from 'node:http'
 import { type LatchkeyError, MalformedToken } from '../../../domain/errors.ts'
 import type { HttpError } from '../errors.ts'
 import type { Exchange } from '../server/exchange.ts'
-import { finish } from '../server/finish.ts'
+import { linger } from '../server/linger.ts'
 import { toFailureResponse } from './failure-response.ts'
 import { JsonBody, type ResponseFields } from './json-body.ts'
 
@@ -32,27 +31,6 @@ export function sendFailure(exchange: Exchange, error: LatchkeyError): void {
   if (error instanceof MalformedToken) exchange.malformedToken = true
   const { status, headers, text } = toFailureResponse(error, exchange.requestId)
   send(exchange, status, text, Buffer.byteLength(text), headers)
-}
-
-/** Returns a failure as HTTP text, for a connection whose request could not be parsed and has no `ServerResponse`. */
-export function rawFailure(error: LatchkeyError, requestId: string): string {
-  const { status, headers, text } = toFailureResponse(error, requestId)
-  const list = [
-    ...CONTENT_TYPE,
-    'Content-Length',
-    String(Buffer.byteLength(text)),
-    ...COMMON,
-    'X-Request-Id',
-    requestId,
-    ...headers,
-    'Date',
-    new Date().toUTCString(),
-    'Connection',
-    'close',
-  ]
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
-  for (let i = 0; i < list.length; i += 2) head += `${list[i]}: ${list[i + 1]}\r\n`
-  return `${head}\r\n${text}`
 }
 
 function send(
@@ -94,4 +72,24 @@ function mustClose(exchange: Exchange): boolean {
   if (exchange.isWhole) return false
   const { declaredBytes, awaitsContinue, bodyLimitBytes } = exchange
   return awaitsContinue || declaredBytes === null || declaredBytes > bodyLimitBytes
+}
+
+/**
+ * Ends a response whose head is written. If the connection closes while the client is still sending, the end is delayed
+ * until the client has finished, within limits: closing a socket with unread bytes resets it, and the client may lose the
+ * response (lingering close, RFC 9112, section 9.6).
+ */
+export function finish(
+  exchange: Exchange,
+  text: string | Uint8Array | null,
+  encoding: 'utf8' | 'latin1',
+): void {
+  const { request, response, closes, bodyFailure } = exchange
+  if (!exchange.isWhole && closes && !request.destroyed && bodyFailure === null) {
+    linger(exchange, text)
+    return
+  }
+  if (text === null) response.end()
+  else response.end(text, encoding)
+  if (!exchange.isWhole) request.resume()
 }

@@ -15,14 +15,14 @@ const CHUNK_CHARACTERS = 16 * 1024
 const MAX_AUTHENTICATION_AGE_MS = 100
 
 /** Authenticates the caller of a route. Rejects like a request without a valid token. */
-type Authenticate = (route: Route, exchange: Exchange) => MaybePromise<unknown>
+type Reauthenticate = (route: Route, exchange: Exchange) => MaybePromise<unknown>
 
 /** Sends a success with the handler's result, without fields that the route does not declare. */
 export function sendResponse(
   exchange: Exchange,
   route: Route,
   result: ResponseFields | JsonBody | FileResponse | StreamedList | undefined,
-  authenticate: Authenticate,
+  authenticate: Reauthenticate,
 ): MaybePromise<void> {
   if (result instanceof FileResponse) return sendFile(exchange, result)
   if (result instanceof StreamedList) return sendList(exchange, route, result, authenticate)
@@ -35,7 +35,7 @@ async function sendList(
   exchange: Exchange,
   route: Route,
   { field, items, fields }: StreamedList,
-  authenticate: Authenticate,
+  authenticate: Reauthenticate,
 ): Promise<void> {
   const { status, returns } = route
   let authenticatedMs = exchange.beganMs

@@ -1,12 +1,14 @@
 import * as v from 'valibot'
-import { isoTime, me } from '../../../application/use-cases/me.ts'
+import { me } from '../../../application/use-cases/me.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { emailProblem, trimmedEmail } from '../../../domain/customer.ts'
 import type { OwnedToken } from '../../../domain/login-token.ts'
 import { presentedPasswordProblem } from '../../../domain/password.ts'
+import { isoTimeOrNull } from '../response/iso-time.ts'
 import { cachedBodies } from '../response/json-body.ts'
 import { type ObjectSchema, type Route, RouteRefused } from '../routing/declared-route.ts'
 import { type Readable, route } from '../routing/route.ts'
+import { presentProfile, profile } from './profile.ts'
 
 /** Returns a text schema that a rule of the domain checks. `problem` returns a sentence, or null for valid text. */
 function text(problem: (input: string) => string | null) {
@@ -28,24 +30,7 @@ const credentials = v.pipe(
 )
 
 const time = v.pipe(v.string(), v.isoTimestamp())
-const email = v.pipe(v.string(), v.examples(['ana@example.com']))
 const secret = v.pipe(v.string(), v.examples(['lk_0123456789ABCDEFGHIJabcdefghijKLMNOPQRST2m5ATr']))
-
-/** The default response of `me`. A custom response can reuse its `entries`. */
-export const profile = v.object({
-  customer: v.object({
-    id: v.pipe(v.string(), v.uuid()),
-    email,
-    name: v.nullable(v.pipe(v.string(), v.examples(['Ana']))),
-    created_at: time,
-  }),
-  token: v.object({
-    name: v.pipe(v.string(), v.examples(['login'])),
-    abilities: v.array(v.pipe(v.string(), v.examples(['*']))),
-    created_at: time,
-    expires_at: v.nullable(time),
-  }),
-})
 
 /** A custom response of `me`. */
 export interface MeResponse<R extends ObjectSchema = ObjectSchema> {
@@ -55,7 +40,10 @@ export interface MeResponse<R extends ObjectSchema = ObjectSchema> {
   present(caller: OwnedToken): Readable<v.InferInput<R>>
 }
 
-const DEFAULT_ME: MeResponse<typeof profile> = { returns: profile, present: me }
+const DEFAULT_ME: MeResponse<typeof profile> = {
+  returns: profile,
+  present: (caller) => presentProfile(me(caller)),
+}
 
 /** Returns the routes of every service: login, me, logout and status. */
 export function builtInRoutes(
@@ -82,7 +70,7 @@ export function builtInRoutes(
       throws: ['invalid_credentials', 'too_many_requests'],
       async handle({ body, deadline, requester }) {
         const { secret, token } = await useCases.login(body, deadline, requester)
-        return { token: secret, expires_at: token.expiresAtMs === null ? null : isoTime(token.expiresAtMs) }
+        return { token: secret, expires_at: isoTimeOrNull(token.expiresAtMs) }
       },
     }),
     route('POST /me', {

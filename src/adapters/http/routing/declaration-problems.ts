@@ -1,6 +1,6 @@
 import type * as v from 'valibot'
 import { isAbility } from '../../../domain/abilities.ts'
-import { STATUS_BY_REASON } from '../errors.ts'
+import { STATUS_BY_REASON } from '../failure-reasons.ts'
 import type { Declaration, Method, ObjectSchema, Schema } from './declared-route.ts'
 
 /** Node runs a timer of a longer delay immediately. */

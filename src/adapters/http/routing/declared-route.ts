@@ -1,7 +1,7 @@
 import type * as v from 'valibot'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
 import { OperatorError } from '../../../lib/operator-error.ts'
-import type { FailureReason } from '../errors.ts'
+import type { FailureReason } from '../failure-reasons.ts'
 import type { FileResponse } from '../response/file-response.ts'
 import type { JsonBody, ResponseFields } from '../response/json-body.ts'
 import type { StreamedList } from '../response/streamed-list.ts'

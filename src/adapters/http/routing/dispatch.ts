@@ -1,29 +1,21 @@
 import type { Deadline } from '../../../application/deadline.ts'
 import type { Log } from '../../../application/ports/log.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
-import { LatchkeyError, Unavailable } from '../../../domain/errors.ts'
+import { Unavailable } from '../../../domain/errors.ts'
 import { andThen, isPromise, type MaybePromise } from '../../../lib/maybe-promise.ts'
-import { DeadlinePassed, type HttpError, hasStatus, Internal } from '../errors.ts'
+import { DeadlinePassed } from '../errors.ts'
 import { bearerToken, serviceToken } from '../request/bearer-token.ts'
 import { type AnyCaller, Context } from '../request/context.ts'
 import { readInput } from '../request/input.ts'
-import { describeError } from '../response/error-report.ts'
-import { sendFailure, sendSuccess } from '../response/response.ts'
+import { sendSuccess } from '../response/response.ts'
 import { sendResponse } from '../response/send-response.ts'
 import type { Exchange } from '../server/exchange.ts'
 import { checkRequest } from '../server/request-checks.ts'
 import type { Route } from './declared-route.ts'
+import { createFailureHandler, type FailureReports } from './failure-handler.ts'
 import type { Router } from './router.ts'
 
 const ANONYMOUS: AnyCaller = {}
-
-/** How the service's own failures are reported. */
-export interface FailureReports {
-  /** Whether the log includes the messages of errors that are not the service's own. */
-  readonly logErrorMessages: boolean
-  /** Called with each bug as it was thrown, and with each `Unavailable`. */
-  readonly onError?: ((error: unknown) => void) | undefined
-}
 
 /** Handles one request up to its response. Never throws. */
 export type Dispatch = (exchange: Exchange) => void
@@ -33,8 +25,10 @@ export function createDispatch(
   router: Router,
   useCases: UseCases,
   log: Log,
-  { logErrorMessages, onError = () => {} }: FailureReports,
+  reports: FailureReports,
 ): Dispatch {
+  const fail = createFailureHandler(log, reports)
+
   return function dispatch(exchange) {
     try {
       const responding = respond(exchange)
@@ -102,35 +96,5 @@ export function createDispatch(
       if (exchange.streams) exchange.response.destroy()
     }, deadlineMs)
     exchange.response.once('close', () => clearTimeout(timer))
-  }
-
-  function fail(exchange: Exchange, error: unknown): void {
-    // An error caused by the cancellation of the request needs no report.
-    if (exchange.isCalledOff(error)) return
-    // An error without a status has no place in the public error table.
-    const failure = error instanceof LatchkeyError && hasStatus(error) ? error : new Internal(error)
-    if (failure instanceof Internal || failure instanceof Unavailable) logFailure(exchange, failure)
-    try {
-      sendFailure(exchange, failure)
-    } catch (cause) {
-      const bug = new Internal(cause)
-      logFailure(exchange, bug)
-      sendFailure(exchange, bug)
-    }
-  }
-
-  function logFailure(
-    { requestId, traceId, request, route }: Exchange,
-    error: HttpError | Unavailable,
-  ): void {
-    const { cause } = error
-    onError(error instanceof Internal ? cause : error)
-    log[error instanceof Unavailable ? 'warn' : 'error']('request.failed', {
-      request_id: requestId,
-      ...(traceId === null ? {} : { trace_id: traceId }),
-      ...(request.method === undefined ? {} : { method: request.method }),
-      ...(route === null ? {} : { route }),
-      ...describeError(cause ?? error, { messages: logErrorMessages }),
-    })
   }
 }

@@ -1,7 +1,7 @@
 import type * as v from 'valibot'
 import type { Caller } from '../../../application/use-cases/authenticate.ts'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
-import type { FailureReason } from '../errors.ts'
+import type { FailureReason } from '../failure-reasons.ts'
 import type { RequestContext } from '../request/context.ts'
 import type { FileResponse } from '../response/file-response.ts'
 import type { JsonBody, ResponseFields } from '../response/json-body.ts'
@@ -27,7 +27,7 @@ type CallerContext<A extends Auth> = A extends 'customer'
     : unknown
 
 /** What a handler may return when the route declares `returns`: the fields, their JSON text, or the fields with one list streamed. */
-type Result<R> = R extends Schema
+type HandlerResult<R> = R extends Schema
   ? v.InferInput<R> extends ResponseFields
     ? Readable<v.InferInput<R>> | JsonBody | Streamable<Readable<v.InferInput<R>>>
     : never
@@ -47,7 +47,7 @@ export type Readable<T> = T extends readonly (infer Item)[]
     ? { readonly [Name in keyof T]: Readable<T[Name]> }
     : T
 
-interface Declaration<Pattern extends string, A extends Auth, B, Q, P, R> {
+interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R> {
   /** Who may call: `customer`, `service` or `none`. A route without it does not compile, and stops the start. */
   readonly auth: A
   /** The abilities that the caller's token must have, all of them. */
@@ -84,7 +84,7 @@ interface Declaration<Pattern extends string, A extends Auth, B, Q, P, R> {
         readonly params: Output<P, PathParams<Pattern>>
       },
     // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a response body returns nothing
-  ): MaybePromise<Result<R> | (R extends Schema ? never : void)>
+  ): MaybePromise<HandlerResult<R> | (R extends Schema ? never : void)>
 }
 
 /** Declares a route below `/api`, typed from its schemas. Throws `RouteRefused` for a mistake. */
@@ -95,7 +95,7 @@ export function route<
   const Q extends Schema | undefined = undefined,
   const P extends Schema | undefined = undefined,
   const R extends Schema | undefined = undefined,
->(pattern: Pattern, declaration: Declaration<Pattern, A, B, Q, P, R>): Route {
+>(pattern: Pattern, declaration: TypedDeclaration<Pattern, A, B, Q, P, R>): Route {
   return declareRoute('/api', pattern, declaration as never)
 }
 

@@ -1,24 +1,16 @@
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
-import { type HttpError, RequestTimeout } from '../errors.ts'
+import type { EndedRequest } from '../../../application/ports/request-observers.ts'
+import { RequestTimeout } from '../errors.ts'
 import { CLIENT_GONE } from './client-gone.ts'
-import type { Ended, Exchange } from './exchange.ts'
-import { type Pipeline, PipelineScheduler } from './pipelining.ts'
-import { refuse } from './refuse.ts'
+import { type Connection, createConnection, take } from './connection.ts'
+import type { Exchange } from './exchange.ts'
+import { PipelineScheduler } from './pipelining.ts'
+import { refuseConnection } from './refuse.ts'
 import { parserFailure } from './request-checks.ts'
 
-interface Connection extends Pipeline {
-  readonly open: Exchange[]
-  last: Exchange | null
-  condemned: boolean
-  /** Whether the socket closes after the last response, whatever headers that response has. */
-  ends: boolean
-  /** The parser's failure, which is sent after the responses to earlier requests. */
-  failure: HttpError | null
-}
-
 /** Tracks the open exchanges of each socket, and whether the socket may begin another. */
-export interface Connections {
+export interface ConnectionTracker {
   /** Registers a new connection. */
   add(socket: Socket): void
   /** Dispatches the exchange after those before it. Ignores it when its connection is already condemned. */
@@ -35,11 +27,11 @@ export interface Connections {
   whenIdle(idle: () => void): void
 }
 
-export function createConnections(
+export function trackConnections(
   accessLog: AccessLog,
-  onEnded: (ended: Ended) => void,
+  onEnded: (ended: EndedRequest) => void,
   dispatch: (exchange: Exchange) => void,
-): Connections {
+): ConnectionTracker {
   const connections = new Map<Socket, Connection>()
   // A counter and arrays instead of a Set: under many short exchanges, a Set keeps ended ones alive until a full garbage
   // collection, because its outgrown tables refer to the newer ones.
@@ -55,16 +47,7 @@ export function createConnections(
     open,
 
     add(socket) {
-      const connection: Connection = {
-        socket,
-        open: [],
-        waiting: [],
-        isScheduled: false,
-        last: null,
-        condemned: false,
-        ends: false,
-        failure: null,
-      }
+      const connection = createConnection(socket)
       // For CONNECT, node removes its own listener. An error without a listener ends the process.
       socket.on('error', () => {})
       // Node emits no `close` on queued responses when the connection closes.
@@ -166,14 +149,6 @@ export function createConnections(
     if (connection.open.length > 0 || !socket.writable) return
     if (connection.ends) socket.destroySoon()
     if (connection.failure === null) return
-    refuse(socket, connection.failure, accessLog, onEnded)
+    refuseConnection(socket, connection.failure, accessLog, onEnded)
   }
-}
-
-/** Removes the item. Returns false when it is not in the list. */
-function take<T>(items: T[], item: T): boolean {
-  const index = items.indexOf(item)
-  if (index === 0) items.shift()
-  else if (index > 0) items.splice(index, 1)
-  return index >= 0
 }

@@ -1,29 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AccessLog, RespondedRequest } from '../../../application/ports/access-log.ts'
+import type { RequestSpan } from '../../../application/ports/request-observers.ts'
 import type { Requester } from '../../../application/requester.ts'
 import type { HttpError } from '../errors.ts'
 import { clientAddress } from '../request/client-address.ts'
 import { acceptRequestId } from '../request/request-id.ts'
 import { parseTraceId } from '../request/trace-context.ts'
 import { ClientGone } from './client-gone.ts'
-
-/** The tracing span of an exchange. */
-export interface ExchangeSpan {
-  readonly traceId: string
-  end(ended: Pick<Exchange, 'route' | 'status'>): void
-}
-
-/** What is reported about an exchange that has ended. */
-export interface Ended {
-  /** Null when no request could be read. */
-  readonly method: string | null
-  /** The route's template; null when no route matched. */
-  readonly route: string | null
-  /** Null when no response was sent. */
-  readonly status: number | null
-  /** Start on the monotonic clock; null when no request could be read. */
-  readonly beganMs: number | null
-}
 
 /** One request with its response. Each step of the dispatch receives it. */
 export class Exchange implements RespondedRequest, Requester {
@@ -50,7 +33,7 @@ export class Exchange implements RespondedRequest, Requester {
   bodyFailure: HttpError | null = null
   /** Whether the body arrived after the head, so that earlier checks may be out of date. */
   bodyWasLate = false
-  span: ExchangeSpan | null = null
+  span: RequestSpan | null = null
   private cancelled: Error | null = null
   /** Created on first use: it costs more than all other steps of a request together. */
   private cancelling: AbortController | null = null

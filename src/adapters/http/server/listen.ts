@@ -24,6 +24,11 @@ export function listen(server: Server, { host, port }: { host: string; port: num
 }
 
 /** Returns the URL of a bound address. */
-export function listenerUrl({ address, family, port }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+export function listenerUrl({ address, port }: AddressInfo): string {
+  return httpUrl(address, port)
+}
+
+/** Returns the URL of a host name or an IP address, which IPv6 writes in brackets. */
+export function httpUrl(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -133,13 +133,13 @@ export class PipelineScheduler {
       return true
     }
     const isBody = last !== null && !last.request.complete
-    if (isBody ? isFull(last.request) : inProgress >= MAX_IN_PROGRESS || condemned) return false
+    if (isBody ? isBufferFull(last.request) : inProgress >= MAX_IN_PROGRESS || condemned) return false
     // Without bytes, this read lets the stream report its end.
     socket.read(Math.min(MAX_PARSED_BYTES, socket.readableLength))
     return socket.readableLength > 0
   }
 }
 
-function isFull({ readableLength, readableHighWaterMark }: Readable): boolean {
+function isBufferFull({ readableLength, readableHighWaterMark }: Readable): boolean {
   return readableLength >= readableHighWaterMark
 }

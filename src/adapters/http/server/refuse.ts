@@ -1,19 +1,22 @@
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
-import { type HttpError, STATUS_BY_REASON } from '../errors.ts'
+import type { EndedRequest } from '../../../application/ports/request-observers.ts'
+import type { HttpError } from '../errors.ts'
+import { STATUS_BY_REASON } from '../failure-reasons.ts'
 import { acceptRequestId } from '../request/request-id.ts'
-import { rawFailure } from '../response/response.ts'
-import type { Ended } from './exchange.ts'
+import { toFailureResponse } from '../response/failure-response.ts'
+import { COMMON, CONTENT_TYPE } from '../response/response.ts'
 
 const CLOSING_MS = 1000
 const UNREAD = { traceId: null, method: null, route: null, beganMs: null, malformedToken: false }
 
 /** Responds to bytes that node's parser refused, which have no `ServerResponse`, and closes the connection. */
-export function refuse(
+export function refuseConnection(
   socket: Socket,
   failure: HttpError,
   accessLog: AccessLog,
-  onEnded: (ended: Ended) => void,
+  onEnded: (ended: EndedRequest) => void,
 ): void {
   const requestId = acceptRequestId(undefined)
   socket.end(rawFailure(failure, requestId))
@@ -26,4 +29,25 @@ export function refuse(
   const timer = setTimeout(() => socket.destroy(), CLOSING_MS)
   socket.once('close', () => clearTimeout(timer))
   socket.resume()
+}
+
+/** Returns a failure as HTTP text, for a connection whose request could not be parsed and has no `ServerResponse`. */
+function rawFailure(error: HttpError, requestId: string): string {
+  const { status, headers, text } = toFailureResponse(error, requestId)
+  const list = [
+    ...CONTENT_TYPE,
+    'Content-Length',
+    String(Buffer.byteLength(text)),
+    ...COMMON,
+    'X-Request-Id',
+    requestId,
+    ...headers,
+    'Date',
+    new Date().toUTCString(),
+    'Connection',
+    'close',
+  ]
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
+  for (let i = 0; i < list.length; i += 2) head += `${list[i]}: ${list[i + 1]}\r\n`
+  return `${head}\r\n${text}`
 }

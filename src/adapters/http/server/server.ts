@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { Log } from '../../../application/ports/log.ts'
+import type { EndedRequest, RequestSpan } from '../../../application/ports/request-observers.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { Unavailable } from '../../../domain/errors.ts'
 import { sendFailure } from '../response/response.ts'
@@ -11,8 +12,8 @@ import type { Route } from '../routing/declared-route.ts'
 import { createDispatch } from '../routing/dispatch.ts'
 import { createRouter } from '../routing/router.ts'
 import { acceptBacklog } from './backlog.ts'
-import { createConnections } from './connections.ts'
-import { type Ended, Exchange, type ExchangeSpan } from './exchange.ts'
+import { trackConnections } from './connections.ts'
+import { Exchange } from './exchange.ts'
 import { listen, listenerUrl } from './listen.ts'
 
 const MAX_HEADER_BYTES = 16 * 1024
@@ -37,12 +38,12 @@ export interface ServerSettings {
 /** Observers of the server. They are called on the hot path: they must not throw or block. */
 export interface ServerHooks {
   /** Called once for each exchange, when its response is sent or its client has disconnected. */
-  readonly onEnded?: (ended: Ended) => void
+  readonly onEnded?: (ended: EndedRequest) => void
   /** Called with each bug as it was thrown, and with each `Unavailable`. */
   readonly onError?: (error: unknown) => void
   /** Creates a span for each request; null without tracing. */
   readonly tracing?: {
-    serve(request: IncomingMessage, serve: (span: ExchangeSpan) => void): void
+    serve(request: IncomingMessage, serve: (span: RequestSpan) => void): void
   } | null
 }
 
@@ -73,7 +74,7 @@ export async function startServer(
     logErrorMessages: settings.logErrorMessages,
     onError,
   })
-  const connections = createConnections(accessLog, onEnded, tracing === null ? dispatch : traced)
+  const connections = trackConnections(accessLog, onEnded, tracing === null ? dispatch : traced)
   const cors = createCors(settings.corsOrigins)
   let draining = false
 

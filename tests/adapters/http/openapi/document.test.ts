@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as v from 'valibot'
-import { STATUS_BY_REASON } from '../../../../src/adapters/http/errors.ts'
+import { STATUS_BY_REASON } from '../../../../src/adapters/http/failure-reasons.ts'
 import { openApiDocument } from '../../../../src/adapters/http/openapi/document.ts'
 import { builtInRoutes } from '../../../../src/adapters/http/routes/built-in-routes.ts'
 import { probeRoutes } from '../../../../src/adapters/http/routes/probe-routes.ts'

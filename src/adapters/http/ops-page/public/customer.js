@@ -4,11 +4,11 @@ import { ask, Refused } from './service.js'
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
 const byId = (id) => document.getElementById(id)
 
-/** The search for a customer, with the tokens that were found and what ends them; `failed` is told of what goes wrong. */
-export function makeCustomerSearch(failed) {
-  const told = byId('told')
+/** Creates the search for a customer, whose tokens it shows and can revoke. Calls `failed` with each error. */
+export function createCustomerSearch(failed) {
+  const message = byId('message')
   const found = byId('found')
-  let asked = 0
+  let lastTurn = 0
   let isRevoking = false
 
   byId('search').addEventListener('submit', (event) => {
@@ -17,8 +17,8 @@ export function makeCustomerSearch(failed) {
   })
   return {
     clear() {
-      asked++
-      // Behind a question that is still asked nothing can be reached.
+      lastTurn++
+      // An open dialog would block the page.
       byId('sure').close()
       byId('search').reset()
       say('')
@@ -26,24 +26,24 @@ export function makeCustomerSearch(failed) {
     },
   }
 
-  /** An answer that is late shows nothing over that of a later question. */
+  /** A late response does not replace that of a later search. */
   async function find(email, before = '') {
-    const turn = ++asked
+    const turn = ++lastTurn
     try {
-      const answer = await ask('customer', { email })
-      if (turn !== asked) return
-      found.replaceChildren(...(answer.customer === null ? [] : [customerCard(answer)]))
-      say(answer.customer === null ? 'Nobody has this e-mail.' : before || countOf(answer))
+      const response = await ask('customer', { email })
+      if (turn !== lastTurn) return
+      found.replaceChildren(...(response.customer === null ? [] : [customerCard(response)]))
+      say(response.customer === null ? 'No customer has this e-mail.' : before || describeCount(response))
     } catch (error) {
-      if (turn !== asked) return
-      // Whoever was shown must not stand below the e-mail of another.
+      if (turn !== lastTurn) return
+      // The earlier customer must not be shown below another e-mail.
       found.replaceChildren()
       fail(error, before)
     }
   }
 
   function customerCard({ customer, tokens, more }) {
-    const active = activeOf(tokens)
+    const active = filterActive(tokens)
     return element(
       'article',
       { className: 'card', 'aria-labelledby': 'who' },
@@ -58,8 +58,8 @@ export function makeCustomerSearch(failed) {
       element(
         'p',
         { className: 'quiet' },
-        `${customer.email} · customer since ${shown(customer.created_at)}`,
-        customer.disabled_at === null ? '' : ` · disabled ${shown(customer.disabled_at)}`,
+        `${customer.email} · customer since ${formatTime(customer.created_at)}`,
+        customer.disabled_at === null ? '' : ` · disabled ${formatTime(customer.disabled_at)}`,
       ),
       element('p', {}, element('code', { textContent: customer.id })),
       tokens.length === 0
@@ -69,7 +69,7 @@ export function makeCustomerSearch(failed) {
     )
   }
 
-  // The roles are said, for on a narrow screen the rows are no table to the browser any more.
+  // The roles are explicit, because on a narrow screen browsers no longer treat the rows as a table.
   function tokenTable(customer, tokens) {
     const heads = ['Name', 'State', 'Abilities', 'Created', 'Last used', 'Expires', 'Id', 'Action']
     return element(
@@ -94,9 +94,9 @@ export function makeCustomerSearch(failed) {
             token.abilities.length === 0
               ? 'none'
               : element('code', { textContent: token.abilities.join(' ') }),
-            shown(token.created_at),
-            shown(token.last_used_at),
-            shown(token.expires_at),
+            formatTime(token.created_at),
+            formatTime(token.last_used_at),
+            formatTime(token.expires_at),
             element('code', { className: 'id', textContent: token.id }),
             token.state === 'active' ? revokeButton(customer, token) : '',
           ]
@@ -111,7 +111,7 @@ export function makeCustomerSearch(failed) {
   }
 
   function revokeButton(customer, { id, name }) {
-    const made = button('Revoke', 'plain', false, () =>
+    const created = button('Revoke', 'plain', false, () =>
       revoke(
         customer,
         'revoke',
@@ -120,61 +120,61 @@ export function makeCustomerSearch(failed) {
         `It has the id ${id}. `,
       ),
     )
-    made.setAttribute('aria-label', `Revoke ${name}, ${id}`)
-    return made
+    created.setAttribute('aria-label', `Revoke ${name}, ${id}`)
+    return created
   }
 
-  /** What is asked for meanwhile, or a page that was closed, is not taken over by the answer. */
+  /** The response changes nothing after another search, or after the page was closed. */
   async function revoke(customer, path, chosen, question, which) {
     if (isRevoking || !(await sure(question, which))) return
-    const turn = ++asked
+    const turn = ++lastTurn
     isRevoking = true
-    let done = 'Whether it was done is not known: search again to see.'
+    let done = 'The result is unknown. Search again to see it.'
     try {
       const { revoked } = await ask(path, { customer_id: customer.id, ...chosen })
       done = `${revoked === 1 ? '1 token is' : `${revoked} tokens are`} revoked, on every instance.`
-      if (turn !== asked) return
+      if (turn !== lastTurn) return
       say(done)
     } catch (error) {
-      if (turn !== asked) return
+      if (turn !== lastTurn) return
       found.replaceChildren()
       fail(error, done)
     } finally {
       isRevoking = false
-      // The button that was pressed will be gone.
-      if (turn === asked) told.focus()
+      // The pressed button will be removed.
+      if (turn === lastTurn) message.focus()
     }
-    if (turn === asked && found.hasChildNodes()) await find(customer.email, done)
+    if (turn === lastTurn && found.hasChildNodes()) await find(customer.email, done)
   }
 
-  /** Tells what is known beside what went wrong. */
+  /** Shows the error, and what is known about the action. */
   function fail(error, known = '') {
-    const problem = error instanceof Refused ? error.message : 'No answer came.'
+    const problem = error instanceof Refused ? error.message : 'The service did not respond.'
     say(`${problem} ${known}`.trim(), true)
     failed(error)
   }
 
   function say(text, isBad = false) {
-    told.textContent = text
-    told.className = isBad ? 'bad' : ''
+    message.textContent = text
+    message.className = isBad ? 'bad' : ''
   }
 }
 
-function activeOf(tokens) {
+function filterActive(tokens) {
   return tokens.filter(({ state }) => state === 'active').length
 }
 
-function countOf({ tokens }) {
-  const active = activeOf(tokens)
+function describeCount({ tokens }) {
+  const active = filterActive(tokens)
   return active === 1 ? '1 active token.' : `${active} active tokens.`
 }
 
-/** Whether the operator means it, for this one. */
+/** Asks the operator to confirm. */
 function sure(question, which) {
   const dialog = byId('sure')
   byId('question').textContent = question
   byId('consequence').textContent =
-    `${which}Whoever uses one that is revoked is refused from then on. It cannot be undone.`
+    `${which}Clients that use a revoked token are refused. This cannot be undone.`
   dialog.returnValue = ''
   dialog.showModal()
   return new Promise((resolve) => {
@@ -188,6 +188,6 @@ function button(textContent, className, disabled, onclick) {
   return element('button', { type: 'button', textContent, className, disabled, onclick })
 }
 
-function shown(time) {
+function formatTime(time) {
   return time === null ? 'never' : TIME.format(new Date(time))
 }

@@ -9,26 +9,26 @@ const FONT = '11px system-ui, "DejaVu Sans", sans-serif'
 const NOTHING = '–'
 
 const group = uPlot.sync('moment')
-const colorOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+const readColor = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
-/** Draws the charts into `place`. One moment is shown in all of them: that of the slider, under the pointer, or the last. */
-export function makeCharts({ place, slider, moment }) {
+/** Draws the charts into `place`. All show the same moment: that of the slider, the one under the pointer, or the last. */
+export function createCharts({ place, slider, moment }) {
   let samples = { at_ms: [] }
   let spanMs = 0
-  /** Null for the last sample, whichever that is. */
+  /** Null for the last sample, which changes. */
   let chosen = null
-  /** Where the pointer is, while it is over a chart. */
+  /** The sample under the pointer, while it is over a chart. */
   let pointed = null
   /** Whether the slider was moved after the pointer, which may rest on a chart. */
   let isSteered = false
-  const cards = CHARTS.map((chart) => makeCard(chart, { range, onPointed }))
+  const cards = CHARTS.map((chart) => createCard(chart, { range, onPointed }))
   place.replaceChildren(...cards.map(({ card }) => card))
 
   new ResizeObserver(() => {
     for (const { resize } of cards) resize()
   }).observe(place)
-  for (const wish of ['(prefers-color-scheme: dark)', '(forced-colors: active)']) {
-    matchMedia(wish).addEventListener('change', () => {
+  for (const preference of ['(prefers-color-scheme: dark)', '(forced-colors: active)']) {
+    matchMedia(preference).addEventListener('change', () => {
       for (const { redraw } of cards) redraw()
     })
   }
@@ -46,13 +46,13 @@ export function makeCharts({ place, slider, moment }) {
   })
 
   return {
-    /** Shows these samples, of so many milliseconds in all. */
+    /** Shows the samples. The charts cover `allMs` milliseconds. */
     update(table, allMs) {
       samples = table
       spanMs = allMs
       const last = Math.max(0, samples.at_ms.length - 1)
       slider.max = String(last)
-      // A chosen moment stays where it is until it leaves the charts; another process has samples of other moments.
+      // A chosen moment stays until it leaves the charts. Another process has samples of other moments.
       const at = chosen === null ? -1 : samples.at_ms.findLastIndex((ms) => ms <= chosen)
       chosen = samples.at_ms[at] ?? null
       slider.value = String(chosen === null ? last : at)
@@ -67,7 +67,7 @@ export function makeCharts({ place, slider, moment }) {
     return [to - spanMs / 1000, to]
   }
 
-  /** A chart tells of a chosen moment as of a pointer: what counts is the chart that the pointer is over. */
+  /** Charts report a chosen moment like a pointer. Only the chart under the pointer counts. */
   function onPointed(plot) {
     if (isSteered) return
     const under = place.querySelector('.u-over:hover')
@@ -75,7 +75,7 @@ export function makeCharts({ place, slider, moment }) {
     const at = under === null ? null : (plot.cursor.idx ?? null)
     if (at === pointed) return
     pointed = at
-    // Once the chart has told the others that the pointer is gone.
+    // Afterwards, when the chart has synchronized the others.
     if (at === null) queueMicrotask(point)
     show()
   }
@@ -84,21 +84,21 @@ export function makeCharts({ place, slider, moment }) {
     for (const { point } of cards) point(chosen === null ? null : chosen / 1000)
   }
 
-  /** The numbers of one sample: the one under the pointer, else the chosen one, else the last. */
+  /** Shows the numbers of one sample: the one under the pointer, the chosen one, or the last. */
   function show() {
     const last = samples.at_ms.length - 1
     const at = Math.min(last, pointed ?? (chosen === null ? last : Number(slider.value)))
-    const said = at === last ? 'now' : EXACT.format(samples.at_ms[at])
-    moment.textContent = said
-    slider.setAttribute('aria-valuetext', said)
+    const label = at === last ? 'now' : EXACT.format(samples.at_ms[at])
+    moment.textContent = label
+    slider.setAttribute('aria-valuetext', label)
     const numbers = Object.fromEntries(
       Object.entries(samples).map(([name, column]) => [name, column[at] ?? null]),
     )
-    for (const { tell } of cards) tell(numbers)
+    for (const { showNumbers } of cards) showNumbers(numbers)
   }
 }
 
-function makeCard(chart, { range, onPointed }) {
+function createCard(chart, { range, onPointed }) {
   const { title, format, series, empty, headline, detail } = chart
   const id = `chart-${title.toLowerCase().replaceAll(' ', '-')}`
   const values = series.map(() => element('dd', { textContent: NOTHING }))
@@ -130,7 +130,7 @@ function makeCard(chart, { range, onPointed }) {
       ),
     ),
   )
-  const plot = new uPlot(optionsOf(chart, range, onPointed), [[], ...series.map(() => [])], drawing)
+  const plot = new uPlot(plotOptions(chart, range, onPointed), [[], ...series.map(() => [])], drawing)
 
   return {
     card,
@@ -139,10 +139,10 @@ function makeCard(chart, { range, onPointed }) {
         (samples[column] ?? []).map((value) => (value === null ? null : value * times)),
       )
       note.hidden = empty === undefined || columns.some((column) => column.some((value) => value !== null))
-      // At once: where a moment is in the chart is asked for next.
+      // Immediately: the position of a moment in the chart is read next.
       plot.batch(() => plot.setData([samples.at_ms.map((ms) => ms / 1000), ...columns]))
     },
-    tell(numbers) {
+    showNumbers(numbers) {
       big.textContent = headline(numbers) ?? NOTHING
       small.textContent = detail(numbers) ?? ''
       for (const [at, { column, times = 1 }] of series.entries()) {
@@ -160,7 +160,7 @@ function makeCard(chart, { range, onPointed }) {
   }
 }
 
-function optionsOf({ format, series, least = 0, most, stepped = false, ticks }, range, onPointed) {
+function plotOptions({ format, series, least = 0, most, stepped = false, ticks }, range, onPointed) {
   return {
     width: 320,
     height: HEIGHT,
@@ -192,11 +192,11 @@ function optionsOf({ format, series, least = 0, most, stepped = false, ticks }, 
     series: [
       {},
       ...series.map(({ color, filled = false, dashed = false }) => ({
-        stroke: () => colorOf(color),
+        stroke: () => readColor(color),
         width: 1.5,
-        // A value between two gaps makes no line.
-        points: { show: true, size: 4, filter: alone, fill: () => colorOf(color) },
-        ...(filled && { fill: () => `${colorOf(color)}1f` }),
+        // A value between two gaps has no line.
+        points: { show: true, size: 4, filter: alone, fill: () => readColor(color) },
+        ...(filled && { fill: () => `${readColor(color)}1f` }),
         ...(dashed && { dash: [4, 3] }),
         ...(stepped && { paths: uPlot.paths.stepped({ align: 1 }) }),
       })),
@@ -205,7 +205,7 @@ function optionsOf({ format, series, least = 0, most, stepped = false, ticks }, 
   }
 }
 
-/** Where the values are whose neighbours are both missing. */
+/** Returns the indexes of the values whose neighbours are both missing. */
 function alone(plot, at) {
   const values = plot.data[at]
   return values.flatMap((value, index) =>
@@ -218,8 +218,8 @@ function alone(plot, at) {
 function axis(more) {
   return {
     font: FONT,
-    stroke: () => colorOf('--quiet'),
-    grid: { stroke: () => colorOf('--line'), width: 1 },
+    stroke: () => readColor('--quiet'),
+    grid: { stroke: () => readColor('--line'), width: 1 },
     ticks: { show: false },
     ...more,
   }

@@ -8,7 +8,7 @@ const tokens = {}
 
 try {
   const response = await fetch('openapi.json')
-  if (!response.ok) throw new Error(`openapi.json was answered with ${response.status}.`)
+  if (!response.ok) throw new Error(`The request for openapi.json failed with ${response.status}.`)
   show(await response.json())
 } catch (error) {
   byId('description').replaceChildren(`The document cannot be read. ${error.message}`)
@@ -28,7 +28,7 @@ function show(api) {
     byId('index').append(heading.cloneNode(true), element('ul', {}, operations.map(indexEntry)))
     byId('operations').append(heading, ...operations.map((one) => article(api, one)))
   }
-  // The part of the address that was asked for was not there yet.
+  // When the page loaded, the element that the address names did not exist yet.
   document.getElementById(location.hash.slice(1))?.scrollIntoView()
 }
 
@@ -79,7 +79,7 @@ function article(api, { path, method, operation }) {
       element(
         'p',
         { className: 'chips' },
-        (schemes.length === 0 ? ['Anybody'] : schemes.map((name) => CALLERS[name] ?? name)).map(chip),
+        (schemes.length === 0 ? ['Anyone'] : schemes.map((name) => CALLERS[name] ?? name)).map(chip),
         (operation['x-abilities'] ?? []).map(chip),
       ),
     ),
@@ -90,8 +90,8 @@ function article(api, { path, method, operation }) {
         ? null
         : [element('h4', { textContent: 'Parameters' }), parameterList(api, parameters)],
       body === undefined ? null : [element('h4', { textContent: 'Body' }), schemaView(api, body)],
-      element('h4', { textContent: 'Answers' }),
-      answersView(api, Object.entries(responses)),
+      element('h4', { textContent: 'Responses' }),
+      responsesView(api, Object.entries(responses)),
     ),
     tryIt({ path, method, operation, serverUrl: api.servers[0].url, tokens, useToken }),
   )
@@ -117,10 +117,10 @@ function parameterList(api, parameters) {
   )
 }
 
-function answersView(api, responses) {
-  const views = (wanted) =>
+function responsesView(api, responses) {
+  const views = (isSuccess) =>
     responses
-      .filter(([status]) => status.startsWith('2') === wanted)
+      .filter(([status]) => status.startsWith('2') === isSuccess)
       .map(([status, response]) => responseView(api, status, response))
   const failures = responses.map(([status]) => status).filter((status) => !status.startsWith('2'))
   return [

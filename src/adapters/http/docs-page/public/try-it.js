@@ -1,11 +1,11 @@
 import { element } from './element.js'
 
-/** A form that waits for ever could not be sent again. */
+/** Without a limit, a form could wait forever and could not be sent again. */
 const WAIT_MS = 60_000
 
 /**
- * The form that calls an operation. `tokens` has what was typed for each security scheme; `useToken` takes one that an
- * answer holds.
+ * Creates the form that calls an operation. `tokens` has the token of each security scheme. `useToken` is called with a
+ * token from a response.
  */
 export function tryIt({ path, method, operation, serverUrl, tokens, useToken }) {
   const scheme = Object.keys(operation.security?.[0] ?? {})[0] ?? null
@@ -80,12 +80,12 @@ export function tryIt({ path, method, operation, serverUrl, tokens, useToken }) 
     if (isWaiting) return
     const token = scheme === null ? '' : (tokens[scheme] ?? '')
     isWaiting = true
-    // Not disabled, which would take the focus from it.
+    // Not disabled, because that would remove the focus.
     send.setAttribute('aria-disabled', 'true')
     result.replaceChildren('Waiting …')
     const beganMs = performance.now()
     try {
-      // Where this page is, whatever the document calls the service: nothing is sent elsewhere.
+      // The origin of this page, whatever address the document has: nothing is sent elsewhere.
       const response = await fetch(new URL(target().slice(1), new URL('.', location.href)), {
         method: method.toUpperCase(),
         headers: {
@@ -100,7 +100,7 @@ export function tryIt({ path, method, operation, serverUrl, tokens, useToken }) 
       })
       show(response, await response.text(), performance.now() - beganMs)
     } catch {
-      result.replaceChildren(element('p', { className: 'bad', textContent: 'No answer came.' }))
+      result.replaceChildren(element('p', { className: 'bad', textContent: 'The service did not respond.' }))
     } finally {
       isWaiting = false
       send.removeAttribute('aria-disabled')
@@ -122,7 +122,7 @@ export function tryIt({ path, method, operation, serverUrl, tokens, useToken }) 
       ),
       ...(text === ''
         ? []
-        : [element('pre', { className: 'answer', tabIndex: 0, textContent: pretty(text) })]),
+        : [element('pre', { className: 'response', tabIndex: 0, textContent: pretty(text) })]),
       ...(token === null
         ? []
         : [

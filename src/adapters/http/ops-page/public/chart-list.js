@@ -8,8 +8,8 @@ const duration = (seconds) => (seconds < 1 ? `${count(seconds * 1000)} ms` : `${
 const sum = (...values) => values.reduce((total, value) => total + (value ?? 0), 0)
 
 /**
- * What is drawn, in the order of the page. A series is a column of the samples, `times` something, in a colour of the page.
- * `headline` and `detail` say of one sample what matters most, or null.
+ * The charts, in the order of the page. A series is a column of the samples, multiplied by `times`, in a colour of the
+ * page. `headline` and `detail` return the most important texts of one sample, or null.
  */
 export const CHARTS = [
   {
@@ -17,12 +17,12 @@ export const CHARTS = [
     format: perSecond,
     least: 1,
     series: [
-      { label: 'Answered', column: 'requests_succeeded', color: '--blue', filled: true },
+      { label: 'Succeeded, 2xx and 3xx', column: 'requests_succeeded', color: '--blue', filled: true },
       { label: 'Refused, 4xx', column: 'requests_refused', color: '--amber' },
       { label: 'Failed, 5xx', column: 'requests_failed', color: '--red' },
     ],
     headline: (at) => perSecond(sum(at.requests_succeeded, at.requests_refused, at.requests_failed)),
-    detail: (at) => (at.requests_active === null ? null : `${count(at.requests_active)} under way`),
+    detail: (at) => (at.requests_active === null ? null : `${count(at.requests_active)} in progress`),
   },
   {
     title: 'Latency',
@@ -34,7 +34,7 @@ export const CHARTS = [
       { label: 'p50', column: 'duration_p50', color: '--blue', filled: true },
     ],
     headline: (at) => (at.duration_p99 === null ? null : duration(at.duration_p99)),
-    detail: () => 'p99, logins apart',
+    detail: () => 'p99, without logins',
   },
   {
     title: 'Latency of logins',
@@ -84,7 +84,7 @@ export const CHARTS = [
     ticks: [0, 1],
     series: [{ label: 'Lease', column: 'lease_held', color: '--green', filled: true }],
     headline: (at) => (at.lease_held === null ? null : at.lease_held === 1 ? 'held' : 'lost'),
-    detail: (at) => (at.cache_entries === null ? null : `tokens kept: ${count(at.cache_entries)}`),
+    detail: (at) => (at.cache_entries === null ? null : `${count(at.cache_entries)} cached tokens`),
   },
   {
     title: 'Password hashing',
@@ -104,7 +104,7 @@ export const CHARTS = [
     series: [
       { label: 'In use', column: 'connections_used', color: '--blue', filled: true },
       { label: 'Idle', column: 'connections_idle', color: '--green' },
-      { label: 'Requests that wait', column: 'connections_pending', color: '--red' },
+      { label: 'Waiting requests', column: 'connections_pending', color: '--red' },
     ],
     headline: (at) => (at.connections_used === null ? null : count(at.connections_used)),
     detail: (at) => (at.connections_max === null ? null : `in use, of ${count(at.connections_max)}`),

@@ -1,20 +1,20 @@
-import { makeCharts } from './charts.js'
-import { makeCustomerSearch } from './customer.js'
+import { createCharts } from './charts.js'
+import { createCustomerSearch } from './customer.js'
 import { ask, Refused, useToken } from './service.js'
 
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' })
 const RETRY_MS = 2000
-/** Samples that are missing. */
-const STANDS_AFTER = 4
+/** The number of missing samples after which the page shows a warning. */
+const STALE_AFTER = 4
 const byId = (id) => document.getElementById(id)
 
-const search = makeCustomerSearch(closeIfRefused)
+const search = createCustomerSearch(closeIfRefused)
 let charts = null
 let timer = 0
 let isOpen = false
-/** What comes back after the page was closed, or opened anew, is not shown. */
+/** Counts how often the page was opened or closed: a response to an earlier request is not shown. */
 let opening = 0
-/** The newest sample that was shown, and since when. */
+/** The newest sample that was shown, and when it was first shown. */
 let newest = { atMs: 0, sinceMs: 0 }
 
 byId('opening').addEventListener('submit', async (event) => {
@@ -28,7 +28,7 @@ byId('opening').addEventListener('submit', async (event) => {
   } catch (error) {
     if (turn !== opening) return
     useToken('')
-    byId('refused').textContent = error instanceof Refused ? error.message : 'The service does not answer.'
+    byId('refused').textContent = error instanceof Refused ? error.message : 'The service did not respond.'
   }
 })
 byId('close').addEventListener('click', () => close(''))
@@ -45,12 +45,12 @@ function open(live) {
     ['close', false],
   ])
     byId(id).hidden = hidden
-  charts ??= makeCharts({ place: byId('charts'), slider: byId('slider'), moment: byId('moment') })
+  charts ??= createCharts({ place: byId('charts'), slider: byId('slider'), moment: byId('moment') })
   show(live)
   byId('charts').focus({ preventScroll: true })
 }
 
-function close(why) {
+function close(message) {
   opening++
   isOpen = false
   clearTimeout(timer)
@@ -64,7 +64,7 @@ function close(why) {
     byId(id).hidden = hidden
   byId('source').textContent = ''
   state('Closed', '')
-  byId('refused').textContent = why
+  byId('refused').textContent = message
   byId('token').focus()
 }
 
@@ -76,7 +76,7 @@ async function refresh() {
     if (turn === opening) show(live)
   } catch (error) {
     if (turn !== opening || closeIfRefused(error)) return
-    state('No answer: trying again', 'bad')
+    state('No response: retrying', 'bad')
     again(RETRY_MS)
   }
 }
@@ -87,14 +87,14 @@ function show({ instance, version, every_ms, keep, samples }) {
     `${instance} · ${version} · ${lastMs === undefined ? 'no sample yet' : TIME.format(lastMs)}`
   const nowMs = performance.now()
   if (lastMs !== newest.atMs) newest = { atMs: lastMs, sinceMs: nowMs }
-  // The service answers, and does not measure: a worker of it may stand still.
-  const stands = nowMs - newest.sinceMs > STANDS_AFTER * every_ms
-  state(stands ? 'No new samples' : 'Live', stands ? 'bad' : 'good')
+  // The service responds and does not measure: one of its workers may be blocked.
+  const isStale = nowMs - newest.sinceMs > STALE_AFTER * every_ms
+  state(isStale ? 'No new samples' : 'Live', isStale ? 'bad' : 'good')
   charts.update(samples, every_ms * keep)
   again(every_ms)
 }
 
-/** Nobody looks at a page that is hidden. */
+/** A hidden page does not refresh. */
 function again(ms) {
   clearTimeout(timer)
   timer = setTimeout(() => !document.hidden && refresh(), ms)
@@ -106,7 +106,7 @@ function closeIfRefused(error) {
   return true
 }
 
-/** Said only when it changes: it is read out. */
+/** Changes the text only when it differs, because screen readers read each change out. */
 function state(text, kind) {
   const place = byId('state')
   if (place.textContent !== text) place.textContent = text

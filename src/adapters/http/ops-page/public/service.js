@@ -1,6 +1,6 @@
 let secret = ''
 
-/** The service refused: `message` is its sentence. */
+/** The service refused the request. `message` is its sentence. */
 export class Refused extends Error {
   constructor(status, sentence) {
     super(sentence)
@@ -8,12 +8,12 @@ export class Refused extends Error {
   }
 }
 
-/** The token goes with the page: it is kept in no storage. */
+/** Sets the token. It is stored nowhere else, so it is lost when the page closes. */
 export function useToken(token) {
   secret = token
 }
 
-/** The fields of an answer; throws `Refused` for a failure that was answered, and the browser's error for silence. */
+/** Returns the fields of the response. Throws `Refused` for a failure, and the browser's error without a response. */
 export async function ask(path, body) {
   const response = await fetch(`ops/${path}`, {
     method: body === undefined ? 'GET' : 'POST',
@@ -27,7 +27,7 @@ export async function ask(path, body) {
     redirect: 'error',
     signal: AbortSignal.timeout(10_000),
   })
-  const answer = await response.json().catch(() => ({}))
-  if (response.ok) return answer
-  throw new Refused(response.status, answer.error ?? `The service answered ${response.status}.`)
+  const fields = await response.json().catch(() => ({}))
+  if (response.ok) return fields
+  throw new Refused(response.status, fields.error ?? `The service responded with ${response.status}.`)
 }

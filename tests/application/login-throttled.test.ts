@@ -1,19 +1,27 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createDeadline } from '../../src/application/deadline.ts'
+import type { LoginDecision } from '../../src/application/login/login-step.ts'
+import { throttled } from '../../src/application/login/throttled.ts'
 import type {
   LoginAdmission,
   LoginOutcome,
   LoginThrottle,
 } from '../../src/application/ports/login-throttle.ts'
-import { withLoginThrottle } from '../../src/application/use-cases/throttled-login.ts'
-import { InvalidCredentials, TooManyRequests, Unavailable } from '../../src/domain/errors.ts'
+import { TooManyRequests, Unavailable } from '../../src/domain/errors.ts'
+import { aLoginToken } from '../../src/testing/builders.ts'
 import { movableClock } from '../../src/testing/movable-clock.ts'
 import { turn } from '../support/fakes.ts'
+import { aRequester } from '../support/idle-ports.ts'
 
 const attempt = { account: 'ana@example.com', address: '192.0.2.1' }
 const taken: LoginAdmission = { kind: 'taken', slot: { ...attempt, takenAtMs: 7 } }
 const wait: LoginAdmission = { kind: 'wait', forMs: 25 }
+const ACCEPTED: LoginDecision = {
+  kind: 'accepted',
+  login: { secret: 'secret', token: aLoginToken({ customerId: 'a-customer' }) },
+}
+const REFUSED: LoginDecision = { kind: 'refused', customerId: null, reason: 'unknown' }
 const limit = { name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 1000 } as const
 
 /** A throttle that returns these admissions in order, repeats the last one, and records the outcomes. */
@@ -35,8 +43,12 @@ function createAttempt(...admissions: readonly LoginAdmission[]) {
     outcomes,
     throttle,
     takes: () => taking,
-    run: <T>(decide: () => Promise<T>) =>
-      withLoginThrottle(throttle, attempt, createDeadline(1000, clock), clock, gone.signal, decide),
+    run: (decide: () => Promise<LoginDecision>, deadline = createDeadline(1000, clock)) =>
+      throttled(
+        throttle,
+        clock,
+        decide,
+      )({ attempt, password: '', deadline, requester: aRequester({ signal: gone.signal }) }),
     /** Advances the clock in small steps, as real time does. */
     async pass(ms: number) {
       for (let passed = 0; passed < ms; passed += 25) {
@@ -53,13 +65,14 @@ const decided = () => assert.fail('the attempt was decided')
 describe('A throttled attempt', () => {
   it('is decided while it holds a slot and reports its success', async () => {
     const { run, outcomes } = createAttempt(taken)
-    assert.equal(await run(async () => 'result'), 'result')
+    assert.equal(await run(async () => ACCEPTED), ACCEPTED)
     assert.deepEqual(outcomes, ['succeeded'])
   })
 
-  it('counts as a failure only for invalid credentials', async () => {
+  it('counts as a failure only when the credentials are refused', async () => {
     const { run, outcomes } = createAttempt(taken)
-    for (const error of [new InvalidCredentials(), new Unavailable(), new Error('a bug')]) {
+    assert.equal(await run(async () => REFUSED), REFUSED)
+    for (const error of [new Unavailable(), new Error('a bug')]) {
       await assert.rejects(
         run(() => Promise.reject(error)),
         error,
@@ -80,9 +93,9 @@ describe('A throttled attempt', () => {
 
   it('waits while others are decided, then takes its slot', async () => {
     const { run, pass, takes } = createAttempt(wait, wait, taken)
-    const running = run(async () => 'result')
+    const running = run(async () => ACCEPTED)
     await pass(75)
-    assert.equal(await running, 'result')
+    assert.equal(await running, ACCEPTED)
     assert.equal(takes(), 3)
   })
 
@@ -106,7 +119,7 @@ describe('A throttled attempt', () => {
     const { run, throttle } = createAttempt(taken)
     throttle.settle = () => Promise.reject(new Unavailable())
     await assert.rejects(
-      run(() => Promise.reject(new InvalidCredentials())),
+      run(async () => REFUSED),
       Unavailable,
     )
   })
@@ -114,7 +127,7 @@ describe('A throttled attempt', () => {
   it('keeps its own outcome when the slot cannot be released', async () => {
     const { run, throttle } = createAttempt(taken)
     throttle.settle = () => Promise.reject(new Unavailable())
-    assert.equal(await run(async () => 'result'), 'result')
+    assert.equal(await run(async () => ACCEPTED), ACCEPTED)
     await assert.rejects(
       run(() => Promise.reject(new Error('a bug'))),
       /a bug/,
@@ -122,11 +135,12 @@ describe('A throttled attempt', () => {
   })
 
   it('releases its slot even after the login used up its store deadline', async () => {
-    const { throttle, clock, gone, outcomes } = createAttempt(taken)
+    const { run, clock, outcomes } = createAttempt(taken)
     const deadline = createDeadline(1000, clock)
-    await withLoginThrottle(throttle, attempt, deadline, clock, gone.signal, () =>
-      deadline.run(async () => clock.advance(5000)),
-    )
+    await run(async () => {
+      await deadline.run(async () => clock.advance(5000))
+      return ACCEPTED
+    }, deadline)
     assert.deepEqual(outcomes, ['succeeded'])
   })
 

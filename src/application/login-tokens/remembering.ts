@@ -1,0 +1,19 @@
+import type { LoginTokens } from '../ports/login-tokens.ts'
+import type { UnknownTokenLimit } from './unknown-token-limit.ts'
+
+/** Login tokens that become known when they are issued. */
+export function rememberingIssued(inner: LoginTokens, limit: UnknownTokenLimit): LoginTokens {
+  return {
+    ...inner,
+    async replace(login, timeoutMs) {
+      const revoked = await inner.replace(login, timeoutMs)
+      if (revoked !== null) limit.remember(login.digest)
+      return revoked
+    },
+    async add(token, digest, timeoutMs) {
+      const isAdded = await inner.add(token, digest, timeoutMs)
+      if (isAdded) limit.remember(digest)
+      return isAdded
+    },
+  }
+}

@@ -1,0 +1,19 @@
+/** What metrics and tracing learn about a request when it has ended. */
+export interface EndedRequest {
+  /** Null when no request could be read. */
+  readonly method: string | null
+  /** The route's template; null when no route matched. */
+  readonly route: string | null
+  /** The HTTP status code; null when no response was sent. */
+  readonly status: number | null
+  /** Start in milliseconds of the monotonic clock; null when no request could be read. */
+  readonly beganMs: number | null
+}
+
+/** The tracing span of one request. */
+export interface RequestSpan {
+  /** The trace id (W3C Trace Context): 32 hexadecimal digits. */
+  readonly traceId: string
+  /** Sets the route's template and the status on the span, and ends it. */
+  end(ended: Pick<EndedRequest, 'route' | 'status'>): void
+}
