@@ -1,6 +1,6 @@
 import type { Lines } from '../adapters/access-log/block-writer.ts'
 import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
-import { freeAddress } from '../adapters/http/server/listen.ts'
+import { checkAddress } from '../adapters/http/server/listen.ts'
 import { type RunningServer, startServer } from '../adapters/http/server/server.ts'
 import { isWorker, respondToPrimary } from '../adapters/node-cluster/worker.ts'
 import { serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
@@ -21,7 +21,7 @@ import type { Log } from '../application/ports/log.ts'
 import type { Ports } from '../application/ports/ports.ts'
 import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
 import { accessLogMode, createAuditLog, openAccessLog } from './logs.ts'
-import { freeMetricsAddress, startMetricsServer } from './metrics-server.ts'
+import { checkMetricsAddress, startMetricsServer } from './metrics-server.ts'
 import { openOps } from './ops.ts'
 import { type AdapterOverrides, createPorts } from './ports.ts'
 import { postgresDatabase } from './postgres-database.ts'
@@ -68,8 +68,8 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
   const { database: kind = postgresDatabase, adapters = {}, version, samplingTimes: times } = options
   // Check the addresses before anything is created or started. For workers, the primary has checked the shared address.
   if (!isWorker) {
-    await freeAddress(configuration)
-    await freeMetricsAddress(configuration)
+    await checkAddress(configuration)
+    await checkMetricsAddress(configuration)
   }
   const audit = createAuditLog(configuration, auditLines)
   const { clock = systemClock } = adapters

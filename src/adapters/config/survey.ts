@@ -38,27 +38,27 @@ export interface Survey {
 /** Reads all settings. Throws nothing: invalid settings are reported in `problems`. */
 export function surveyConfiguration(sources: Sources): Survey {
   const { found, problems: unread } = findSettings(sources)
-  const issues = v.safeParse(schema, textsOf(found)).issues ?? []
+  const issues = v.safeParse(schema, settingTexts(found)).issues ?? []
   const wrong = new Set(issues.map((issue) => issue.path?.[0].key as SettingName))
-  const values = v.parse(schema, textsOf(found, wrong))
-  const problems = [...unread, ...problemsOf(issues, found)]
+  const values = v.parse(schema, settingTexts(found, wrong))
+  const problems = [...unread, ...findProblems(issues, found)]
   if (issues.length === 0) problems.push(...contradictions(values))
   const configuration = toConfiguration(values, {
     production: readVariables(sources)('NODE_ENV') === 'production',
     // Only from the environment: libuv does not read the `.env` file.
     threadPoolSize: parseThreadPoolSize(sources.env.UV_THREADPOOL_SIZE),
   })
-  const originOf = settingOrigins(sources)
+  const findOrigin = settingOrigins(sources)
   const refused = new Set(problems.map(({ name }) => name))
   const settings = SETTINGS.map((setting) => {
     const { text, from } = found[setting.name]
     const value = refused.has(from) || text === null ? null : shown(setting, text)
-    return { name: setting.name, value, source: originOf(from), variable: from }
+    return { name: setting.name, value, source: findOrigin(from), variable: from }
   })
-  return { settings, problems, warnings: warningsOf(configuration), configuration }
+  return { settings, problems, warnings: findWarnings(configuration), configuration }
 }
 
-function textsOf(
+function settingTexts(
   found: Readonly<Record<SettingName, Found>>,
   wrong: ReadonlySet<SettingName> = new Set(),
 ): Record<string, string | null> {
@@ -73,7 +73,7 @@ function shown({ name, secret }: Setting, text: string): string {
   return name === 'SERVICE_TOKENS' ? text.replace(/=[^,]*/g, '=***') : maskedUrl(text)
 }
 
-function problemsOf(
+function findProblems(
   issues: readonly v.InferIssue<typeof schema>[],
   found: Readonly<Record<SettingName, Found>>,
 ): ConfigurationProblem[] {
@@ -104,7 +104,7 @@ function contradictions(values: Values): ConfigurationProblem[] {
   return problems
 }
 
-function warningsOf(configuration: Configuration): readonly string[] {
+function findWarnings(configuration: Configuration): readonly string[] {
   const { bcryptCost, hashingConcurrency, workers, ops, serviceTokens } = configuration
   const warnings: string[] = []
   if (ops && serviceTokens.length === 0)
