@@ -1,9 +1,10 @@
 import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
 import { checkAddress } from '../adapters/http/server/listen.ts'
 import { startServer } from '../adapters/http/server/server.ts'
-import { type CollectMetrics, exposition } from '../adapters/prometheus/metric-families.ts'
+import { exposition } from '../adapters/prometheus/metric-families.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { Log } from '../application/ports/log.ts'
+import type { CollectMetrics } from '../application/ports/metrics.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
 
 const DEADLINE_MS = 1000

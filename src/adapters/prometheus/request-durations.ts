@@ -1,5 +1,5 @@
+import type { MetricFamily, MetricValue } from '../../application/ports/metrics.ts'
 import { METRICS, REQUEST_BOUNDS } from './definitions.ts'
-import type { MetricFamily, MetricValue } from './metric-families.ts'
 
 /** The data of a finished exchange. */
 export interface EndedExchange {
