@@ -89,7 +89,7 @@ async function backendsLeft({ sql }: TestDatabase): Promise<number> {
   for (const endMs = performance.now() + CLOSED_MS; ; await sleep(20)) {
     const rows = await sql(
       `select from pg_stat_activity
-       where datname = current_database() and application_name in ('latchkey', 'latchkey link', 'latchkey heartbeat')`,
+       where datname = current_database() and application_name in ('latchkey', 'latchkey listener', 'latchkey heartbeat')`,
     )
     if (rows.length === 0 || performance.now() > endMs) return rows.length
   }

@@ -1,4 +1,4 @@
-import { freeAddress } from '../src/adapters/http/server/listen.ts'
+import { checkAddress } from '../src/adapters/http/server/listen.ts'
 import type { TestDatabase } from '../tests/support/database.ts'
 import {
   type Ended,
@@ -75,7 +75,7 @@ export function findExitFlaw({ code, signal, stdout, stderr }: Ended): string | 
 async function steadyPort(): Promise<number> {
   for (;;) {
     const port = 15_000 + Math.floor(Math.random() * 15_000)
-    const isFree = await freeAddress({ host: '127.0.0.1', port }).then(
+    const isFree = await checkAddress({ host: '127.0.0.1', port }).then(
       () => true,
       () => false,
     )

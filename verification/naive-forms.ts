@@ -75,8 +75,8 @@ export const CUSTOMER_AS_DIGEST: Mutant = {
 export const NO_FORGETTING: Mutant = {
   name: 'a new listener connection does not clear the cache',
   file: INSTANCE,
-  find: "    lease.end()\n    apply({ kind: 'everything' })\n    others.unlinked()",
-  replace: '    lease.end()\n    others.unlinked()',
+  find: "    lease.end()\n    apply({ kind: 'everything' })\n    others.disconnected()",
+  replace: '    lease.end()\n    others.disconnected()',
 }
 
 export const TRIGGERS_NOT_COMPARED: Mutant = {
@@ -95,7 +95,7 @@ export const ENDLESS_LEASE: Mutant = {
 
 export const OTHERS_NOT_WAITED_FOR: Mutant = {
   name: 'a logout waits for no other instance',
-  file: ACKNOWLEDGEMENTS,
+  file: 'src/adapters/postgres/revocation/rounds.ts',
   find: 'if (missing.size > 0) return',
   replace: '',
 }

@@ -143,7 +143,7 @@ async function measureIdle(
   bench.progress(`revocations: an idle instance for ${forMs / 1000} s`)
   const rows = await sql<{ pid: number }>(
     `select pid from pg_stat_activity
-     where datname = current_database() and application_name in ('latchkey link', 'latchkey heartbeat')`,
+     where datname = current_database() and application_name in ('latchkey listener', 'latchkey heartbeat')`,
   )
   const backends = rows.map(({ pid }) => pid)
   try {

@@ -2,7 +2,7 @@ import type { LoginLimit } from '../domain/login-limit.ts'
 import type { ServiceToken } from '../domain/service-token.ts'
 import type { AccessLogMode } from './ports/access-log.ts'
 
-/** The operator's settings, validated and with units; `settings.ts` describes each. */
+/** The operator's settings, validated and with units; the table of settings describes each. */
 export interface Configuration {
   readonly host: string
   /** 0 chooses a free port. */

@@ -4,7 +4,7 @@ import { examineDatabase } from '../adapters/postgres/diagnostics/examine-databa
 import type { MigrationSet } from '../adapters/postgres/migrations.ts'
 import type { DatabaseContext } from '../application/ports/database.ts'
 import { type CheckResult, checkPassed } from '../lib/check-result.ts'
-import { embeddedLocation, reachServer } from './postgres-server.ts'
+import { embeddedLocation, openServer } from './postgres-server.ts'
 
 /** Checks the configured PostgreSQL for `doctor`: the data folder, if it is embedded, and the server. */
 export async function examinePostgres(
@@ -22,7 +22,7 @@ export async function examinePostgres(
   const { prepared, migrate, bcryptCost, workers, poolMax } = configuration
   // Besides its pool, each process has a listener connection and a publisher connection.
   const connections = workers * (poolMax + 2)
-  const server = await reachServer('command', context)
+  const server = await openServer('command', context)
   try {
     const { url, directUrl } = server
     const settings = { url, directUrl, sets, prepared, migrate, bcryptCost, connections }

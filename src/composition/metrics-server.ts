@@ -1,9 +1,10 @@
 import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
-import { freeAddress } from '../adapters/http/server/listen.ts'
+import { checkAddress } from '../adapters/http/server/listen.ts'
 import { startServer } from '../adapters/http/server/server.ts'
-import { type CollectMetrics, exposition } from '../adapters/prometheus/metric-families.ts'
+import { exposition } from '../adapters/prometheus/metric-families.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { Log } from '../application/ports/log.ts'
+import type { CollectMetrics } from '../application/ports/metrics.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
 
 const DEADLINE_MS = 1000
@@ -14,8 +15,8 @@ export interface MetricsServer {
 }
 
 /** Rejects when the address of `METRICS_PORT` cannot be bound. */
-export async function freeMetricsAddress({ metricsHost, metricsPort }: Configuration): Promise<void> {
-  if (metricsPort !== null) await freeAddress({ host: metricsHost, port: metricsPort })
+export async function checkMetricsAddress({ metricsHost, metricsPort }: Configuration): Promise<void> {
+  if (metricsPort !== null) await checkAddress({ host: metricsHost, port: metricsPort })
 }
 
 /** Serves only the metrics on `METRICS_HOST` and `METRICS_PORT`, without authentication. */

@@ -2,9 +2,9 @@ import { hostname } from 'node:os'
 import type { OpsSource } from '../adapters/http/ops-page/routes.ts'
 import { createSamples, SAMPLING_TIMES, type SamplingTimes } from '../adapters/ops/samples.ts'
 import { startSampling } from '../adapters/ops/sampling.ts'
-import type { CollectMetrics } from '../adapters/prometheus/metric-families.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { Log } from '../application/ports/log.ts'
+import type { CollectMetrics } from '../application/ports/metrics.ts'
 import type { Clock } from '../lib/clock.ts'
 
 /** The data of the operator's page about this process. */

@@ -23,7 +23,7 @@ import { canServe } from '../application/jobs/readiness.ts'
 import type { Database, DatabaseContext, OpenDatabase, Role } from '../application/ports/database.ts'
 import type { LoginThrottle } from '../application/ports/login-throttle.ts'
 import { examinePostgres } from './examine-postgres.ts'
-import { reachServer, type Server, withServer } from './postgres-server.ts'
+import { openServer, type Server, withServer } from './postgres-server.ts'
 
 /** The default database: the PostgreSQL of `DATABASE_URL`, or the embedded PostgreSQL. */
 export const postgresDatabase: Database = createPostgresDatabase([])
@@ -55,7 +55,7 @@ export async function openPostgres(
   sets: readonly MigrationSet[] = [LATCHKEY_MIGRATIONS],
 ): Promise<OpenPostgres> {
   const { configuration, log } = context
-  const server = await reachServer(role, context)
+  const server = await openServer(role, context)
   try {
     for (const warning of await checkServer({ url: server.directUrl })) {
       log.warn('database.setting', { detail: warning })

@@ -18,7 +18,7 @@ export interface Server {
 const NEVER = new Promise<never>(() => {})
 
 /** Returns the server of `DATABASE_URL`; without that setting, starts or joins the embedded PostgreSQL. */
-export async function reachServer(role: Role, { configuration, log }: DatabaseContext): Promise<Server> {
+export async function openServer(role: Role, { configuration, log }: DatabaseContext): Promise<Server> {
   const { databaseUrl, databaseDirectUrl } = configuration
   if (databaseUrl !== null) {
     const directUrl = databaseDirectUrl ?? databaseUrl
@@ -48,7 +48,7 @@ export async function withServer<T>(
   context: DatabaseContext,
   use: (directUrl: string) => Promise<T>,
 ): Promise<T> {
-  const server = await reachServer('command', context)
+  const server = await openServer('command', context)
   try {
     return await use(server.directUrl)
   } finally {

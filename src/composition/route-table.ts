@@ -7,8 +7,9 @@ import { probeRoutes, type ReadinessReport } from '../adapters/http/routes/probe
 import type { ObjectSchema, Route } from '../adapters/http/routing/declared-route.ts'
 import { createRouter } from '../adapters/http/routing/router.ts'
 import { httpUrl } from '../adapters/http/server/listen.ts'
-import { type CollectMetrics, exposition } from '../adapters/prometheus/metric-families.ts'
+import { exposition } from '../adapters/prometheus/metric-families.ts'
 import type { Configuration } from '../application/configuration.ts'
+import type { CollectMetrics } from '../application/ports/metrics.ts'
 import { unboundUseCases } from '../application/use-cases/unbound-use-cases.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
 

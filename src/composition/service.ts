@@ -1,13 +1,12 @@
 import type { Lines } from '../adapters/access-log/block-writer.ts'
 import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
-import { freeAddress } from '../adapters/http/server/listen.ts'
+import { checkAddress } from '../adapters/http/server/listen.ts'
 import { type RunningServer, startServer } from '../adapters/http/server/server.ts'
 import { isWorker, respondToPrimary } from '../adapters/node-cluster/worker.ts'
 import { serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
 import { openTelemetryTracing } from '../adapters/opentelemetry/tracing.ts'
 import type { SamplingTimes } from '../adapters/ops/samples.ts'
 import { instrumentedUseCases } from '../adapters/prometheus/instrumented.ts'
-import type { CollectMetrics, MetricFamily } from '../adapters/prometheus/metric-families.ts'
 import { serviceMetrics } from '../adapters/prometheus/service-metrics.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
 import type { Configuration } from '../application/configuration.ts'
@@ -18,10 +17,11 @@ import type { AuditLog } from '../application/ports/audit-log.ts'
 import type { Database, OpenDatabase } from '../application/ports/database.ts'
 import type { Invalidations } from '../application/ports/invalidations.ts'
 import type { Log } from '../application/ports/log.ts'
+import type { CollectMetrics, MetricFamily } from '../application/ports/metrics.ts'
 import type { Ports } from '../application/ports/ports.ts'
 import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
 import { accessLogMode, createAuditLog, openAccessLog } from './logs.ts'
-import { freeMetricsAddress, startMetricsServer } from './metrics-server.ts'
+import { checkMetricsAddress, startMetricsServer } from './metrics-server.ts'
 import { openOps } from './ops.ts'
 import { type AdapterOverrides, createPorts } from './ports.ts'
 import { postgresDatabase } from './postgres-database.ts'
@@ -68,8 +68,8 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
   const { database: kind = postgresDatabase, adapters = {}, version, samplingTimes: times } = options
   // Check the addresses before anything is created or started. For workers, the primary has checked the shared address.
   if (!isWorker) {
-    await freeAddress(configuration)
-    await freeMetricsAddress(configuration)
+    await checkAddress(configuration)
+    await checkMetricsAddress(configuration)
   }
   const audit = createAuditLog(configuration, auditLines)
   const { clock = systemClock } = adapters

@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { ownCommand } from '../adapters/cli/own-command.ts'
 import { firstWelcome, laterWelcome } from '../adapters/cli/welcome.ts'
 import { workerThreadPool } from '../adapters/config/hashing-threads.ts'
-import { freeAddress } from '../adapters/http/server/listen.ts'
+import { checkAddress } from '../adapters/http/server/listen.ts'
 import { isWorker, workerOrders } from '../adapters/node-cluster/worker.ts'
 import { startWorkers } from '../adapters/node-cluster/workers.ts'
 import { type LeveledLog, pinoLog } from '../adapters/pino/log.ts'
-import type { MetricFamily } from '../adapters/prometheus/metric-families.ts'
 import { workerMetrics } from '../adapters/prometheus/worker-metrics.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { OpenDatabase } from '../application/ports/database.ts'
+import type { MetricFamily } from '../application/ports/metrics.ts'
 import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
 import { createAuditLog } from '../composition/logs.ts'
-import { freeMetricsAddress, startMetricsServer } from '../composition/metrics-server.ts'
+import { checkMetricsAddress, startMetricsServer } from '../composition/metrics-server.ts'
 import { createPorts } from '../composition/ports.ts'
 import { postgresDatabase } from '../composition/postgres-database.ts'
 import {
@@ -66,9 +66,9 @@ async function serveAlone(options: ServeOptions): Promise<void> {
 async function serveByWorkers(options: ServeOptions): Promise<void> {
   const { configuration, log, database: kind = postgresDatabase, adapters = {} } = options
   const signals = listenToSignals(log)
-  const address = await freeAddress(configuration)
+  const address = await checkAddress(configuration)
   const url = configuration.publicUrl ?? address
-  await freeMetricsAddress(configuration)
+  await checkMetricsAddress(configuration)
   // Open the audit log before the workers start, so that a failure is reported once, not by each worker.
   const audit = createAuditLog(configuration)
   const database = await kind.open('primary', { configuration, log, clock: adapters.clock ?? systemClock })

@@ -78,7 +78,7 @@ describe('several workers', () => {
     if (onSqlite) return
     const [links] = await suite.database().sql<{ n: number }>(
       `select count(*)::int as n from pg_stat_activity
-       where datname = current_database() and application_name = 'latchkey link'`,
+       where datname = current_database() and application_name = 'latchkey listener'`,
     )
     assert.equal(links?.n, WORKERS, 'each worker is an instance')
   })

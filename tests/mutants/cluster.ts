@@ -100,7 +100,7 @@ function hastyList(options: Parameters<MakeInstance>[0]) {
     ...options,
     send(payload) {
       options.send(payload)
-      if (decodeNotification(payload)?.says === 'ask') instance.heard(payload)
+      if (decodeNotification(payload)?.kind === 'ask') instance.received(payload)
     },
   })
   return instance
@@ -110,9 +110,9 @@ function deafToOthers(options: Parameters<MakeInstance>[0]) {
   const instance = protocolInstance(options)
   return {
     ...instance,
-    heard(payload: string) {
+    received(payload: string) {
       const notice = decodeNotification(payload)
-      if (notice?.says !== 'beat' || notice.instance === options.name) instance.heard(payload)
+      if (notice?.kind !== 'beat' || notice.instance === options.name) instance.received(payload)
     },
   }
 }
@@ -147,9 +147,9 @@ function keepingAll(options: Parameters<MakeInstance>[0], when: 'linking' | 'lat
   })
   return {
     ...instance,
-    linked() {
+    connected() {
       isFirst = true
-      instance.linked()
+      instance.connected()
     },
     published(payload: string, triggers: TriggerState) {
       keeps = isFirst === (when === 'linking')
@@ -177,7 +177,7 @@ function trustingItsAsk(options: Parameters<MakeInstance>[0]) {
   return {
     ...instance,
     published(payload: string, triggers: TriggerState) {
-      if (decodeNotification(payload)?.says !== 'ask') last = triggers
+      if (decodeNotification(payload)?.kind !== 'ask') last = triggers
       instance.published(payload, last)
     },
   }
@@ -207,24 +207,24 @@ function withOwnLease(
     options.send(payload)
   }
   const instance = protocolInstance({ ...options, send })
-  let isLinked = false
+  let isConnected = false
   let fingerprint = ''
   return {
     ...instance,
-    isLinked: () => isLinked,
+    isConnected: () => isConnected,
     say: (notice: Parameters<typeof encodeNotification>[0]) => send(encodeNotification(notice)),
-    linked() {
-      isLinked = true
+    connected() {
+      isConnected = true
       if (forgetsSent) sent.clear()
-      instance.linked()
+      instance.connected()
     },
-    unlinked() {
-      isLinked = false
+    disconnected() {
+      isConnected = false
       lease.end()
-      instance.unlinked()
+      instance.disconnected()
     },
-    heard(payload: string) {
-      instance.heard(payload)
+    received(payload: string) {
+      instance.received(payload)
       confirm(payload, 'hasReturned')
     },
     published(payload: string, triggers: TriggerState) {
@@ -238,9 +238,9 @@ function withOwnLease(
 
   function confirm(payload: string, what: 'hasReturned' | 'isVerified'): void {
     const own = sent.get(payload)
-    if (own === undefined || decodeNotification(payload)?.says !== 'beat') return
+    if (own === undefined || decodeNotification(payload)?.kind !== 'beat') return
     own[what] = true
-    if (own.hasReturned && own.isVerified && (isLinked || !needsLink)) lease.grant(own.moment)
+    if (own.hasReturned && own.isVerified && (isConnected || !needsLink)) lease.grant(own.moment)
   }
 }
 
@@ -297,8 +297,8 @@ function earlyBeats(options: Parameters<MakeInstance>[0], needsLink = false) {
   return {
     ...instance,
     beat() {
-      if (instance.isLinked()) instance.beat()
-      else instance.say({ says: 'beat', instance: options.name, n: ++unlinkedBeats })
+      if (instance.isConnected()) instance.beat()
+      else instance.say({ kind: 'beat', instance: options.name, n: ++unlinkedBeats })
     },
   }
 }
@@ -319,12 +319,12 @@ function acknowledgeUnlinked(options: Parameters<MakeInstance>[0], keepsLease = 
   const instance = withOwnLease(options, keepsLease ? { ...lease, end() {} } : lease)
   return {
     ...instance,
-    heard(payload: string) {
+    received(payload: string) {
       const notice = decodeNotification(payload)
-      if (instance.isLinked() || notice?.says !== 'ask') instance.heard(payload)
+      if (instance.isConnected() || notice?.kind !== 'ask') instance.received(payload)
       else
         options.send(
-          encodeNotification({ says: 'seen', instance: options.name, asker: notice.instance, n: notice.n }),
+          encodeNotification({ kind: 'seen', instance: options.name, asker: notice.instance, n: notice.n }),
         )
     },
   }

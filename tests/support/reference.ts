@@ -5,7 +5,7 @@ import ts from 'typescript'
 import * as v from 'valibot'
 import type { Operations } from '../../src/adapters/cli/operations.ts'
 import { createProgram } from '../../src/adapters/cli/program.ts'
-import { schema } from '../../src/adapters/config/schema.ts'
+import type { Setting } from '../../src/adapters/config/setting.ts'
 import type { SETTINGS, SettingName } from '../../src/adapters/config/settings.ts'
 import type { ReloadableSettings } from '../../src/composition/service.ts'
 
@@ -28,15 +28,15 @@ export function settingRow(setting: (typeof SETTINGS)[number]): readonly string[
   return [
     secret ? `${code(name)}, ${code(`${name}_FILE`)}` : code(name),
     text === null ? shownDefault : code(text),
-    acceptedValues(name),
+    acceptedValues(setting),
     meaning,
     Object.values(RELOADABLE).includes(name) ? 'SIGHUP' : 'restart',
   ]
 }
 
 /** Derives the accepted values from the message for an invalid one. */
-function acceptedValues(name: SettingName): string {
-  const message = v.safeParse(schema.entries[name], INVALID).issues?.[0].message ?? ''
+function acceptedValues({ parser }: Setting): string {
+  const message = v.safeParse(parser, INVALID).issues?.[0].message ?? ''
   const words = /^Must be one of (.*)\.$/.exec(message)?.[1]
   if (words !== undefined) return words.split(', ').map(code).join(', ')
   return message

@@ -37,7 +37,7 @@ interface Fault {
 const NETWORK_FAULTS: readonly Fault[] = [
   {
     name: 'the listener connection is terminated',
-    fail: ({ database }) => terminate(database, 'latchkey link'),
+    fail: ({ database }) => terminate(database, 'latchkey listener'),
   },
   {
     name: 'the heartbeats are terminated',
@@ -92,16 +92,15 @@ export const linkRows: readonly Row[] = [
       {
         name: 'heartbeats use the listener connection',
         file: INVALIDATIONS,
-        find: 'send: voice.say',
-        replace: "send: (payload) => (payload.includes(' beat ') ? sayOnLink : voice.say)(payload)",
+        find: 'send: publisher.publish',
+        replace:
+          "send: (payload) => (payload.includes(' beat ') ? instance.sendOnListener : publisher.publish)(payload)",
         and: {
-          find: '    instance.linked()\n  }\n',
-          replace: `    sayOnLink = (payload) => void client.query("select pg_notify('latchkey', '" + payload + "')").catch(() => {})
-    instance.linked()
-  }
-
-  var sayOnLink = (_: string) => {}
-`,
+          find: 'onUp: () => instance.connected(),',
+          replace: `onUp(client) {
+      const sendOnListener = (payload) => void client.query("select pg_notify('latchkey', '" + payload + "')").catch(() => {})
+      Object.assign(instance, { sendOnListener }).connected()
+    },`,
         },
       },
     ],
@@ -136,7 +135,7 @@ function stoppedBackends({ sql }: TestDatabase): readonly Fault[] {
       name: 'the backend of a listener connection is stopped',
       async fail() {
         const links = await sql<{ pid: number }>(
-          `select pid from pg_stat_activity where application_name = 'latchkey link' order by pid`,
+          `select pid from pg_stat_activity where application_name = 'latchkey listener' order by pid`,
         )
         pid = links[which]?.pid ?? 0
         kill(pid, 'SIGSTOP')

@@ -53,7 +53,7 @@ export const revocationRows: readonly Row[] = [
       await withPair(trial, async ({ database, one, other, link }) => {
         // Notifications arrive late, so that only a change that the instance itself applies can be in time.
         link.holdRepliesTo('listen', HELD_MS)
-        await terminate(database, 'latchkey link')
+        await terminate(database, 'latchkey listener')
         await sleep(2 * LEASE_MS)
         const { id, email } = await one.addCustomer()
         for (let round = 0; round < 4; round++) {
@@ -102,7 +102,7 @@ export const revocationRows: readonly Row[] = [
         const { id, email } = await one.addCustomer()
         // Notifications arrive late, so that only the instance itself can know.
         link.holdRepliesTo('listen', HELD_MS)
-        await terminate(database, 'latchkey link')
+        await terminate(database, 'latchkey listener')
         await sleep(2 * LEASE_MS)
         for (let round = 0; round < trial.size; round++) {
           for (const [lost, path, body] of [
@@ -218,7 +218,7 @@ async function slowLookups(trial: Trial, state: 'linked' | 'stopped'): Promise<v
     const { email } = await one.addCustomer()
     if (state === 'stopped') {
       link.leadTo(NOWHERE)
-      await terminate(database, 'latchkey link')
+      await terminate(database, 'latchkey listener')
       await sleep(LEASE_MS)
     }
     await sleep(LEASE_MS)

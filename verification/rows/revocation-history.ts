@@ -243,7 +243,7 @@ function faultsOf({ database, members: [, killed, paused] }: Cluster, link: TcpP
       await sleep(100 + Math.random() * 1200)
       paused.resume()
     },
-    'lost link': () => terminateOne(database, 'latchkey link'),
+    'lost link': () => terminateOne(database, 'latchkey listener'),
     'lost heartbeat': () => terminateOne(database, 'latchkey heartbeat'),
     'lost connection': () => terminateOne(database, 'latchkey'),
     kill: () => killed.restart(),

@@ -88,9 +88,9 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the lease is counted from the return of a heartbeat',
-    file: INSTANCE,
-    find: 'lease.grant(sent.sentAt)',
-    replace: 'lease.grant(currentMoment(clock))',
+    file: 'src/adapters/postgres/revocation/heartbeats.ts',
+    find: 'onConfirmed(heartbeat.sentAt)',
+    replace: 'onConfirmed(currentMoment(clock))',
   },
   {
     name: "a lease is a timer's flag",
@@ -128,24 +128,24 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   TRIGGERS_NOT_COMPARED,
   LOGIN_UNSETTLED,
   REFUSED_LOGOUT_UNSETTLED,
-  heartbeatsBeforeTheLink(),
+  heartbeatsBeforeTheConnection(),
   {
     name: 'an instance holds its lease and acknowledges without its listener connection',
     file: INSTANCE,
     find: `lease.end()
-      others.unlinked()
+      others.disconnected()
     },
 
-    heard(payload) {
+    received(payload) {
       // Earlier notifications do not matter: the connection begins with an empty cache.
-      if (!isLinked) return`,
-    replace: `others.unlinked()
+      if (!isConnected) return`,
+    replace: `others.disconnected()
     },
 
-    heard(payload) {
-      const ask = isLinked ? null : decodeNotification(payload)
-      if (ask?.says === 'ask') handle(ask)
-      if (!isLinked) return`,
+    received(payload) {
+      const ask = isConnected ? null : decodeNotification(payload)
+      if (ask?.kind === 'ask') handle(ask)
+      if (!isConnected) return`,
   },
   {
     name: 'acknowledges before it applies',
@@ -159,22 +159,22 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'the list of instances is taken before its ask came back',
     file: INSTANCE,
-    find: "ask: (n) => send(encodeNotification({ says: 'ask', instance: name, n })),",
-    replace: `ask(n) {
-      send(encodeNotification({ says: 'ask', instance: name, n }))
-      others.heardEcho(n)
+    find: "request: (n) => send(encodeNotification({ kind: 'ask', instance: name, n })),",
+    replace: `request(n) {
+      send(encodeNotification({ kind: 'ask', instance: name, n }))
+      others.receivedEcho(n)
     },`,
   },
   {
     name: 'asks as soon as its listener connection is up',
     file: ACKNOWLEDGEMENTS,
-    find: 'if (nowMs - linkedMs < LEASE_MS) return',
-    replace: 'if (linkedMs === Infinity) return',
+    find: 'if (nowMs - connectedMs < LEASE_MS) return',
+    replace: 'if (connectedMs === Infinity) return',
   },
   OTHERS_NOT_WAITED_FOR,
   {
     name: 'waits for half a lease of a silent instance',
-    file: ACKNOWLEDGEMENTS,
+    file: 'src/adapters/postgres/revocation/membership.ts',
     find: 'const endsMs = beatMs + LEASE_MS',
     replace: 'const endsMs = beatMs + LEASE_MS / 2',
   },
@@ -239,14 +239,14 @@ function firstLine(text: string): string {
 }
 
 /** Removes three guards at once: each of them alone suffices. */
-function heartbeatsBeforeTheLink(): Mutant {
-  const heard = `
+function heartbeatsBeforeTheConnection(): Mutant {
+  const received = `
       const message = decodeNotification(payload)
       if (message === null) {
         isUnderstood = false
         lease.end()
         // Its sender may hold a lease without being on the list of instances.
-        others.unlinked()
+        others.disconnected()
         apply({ kind: 'everything' })
         warn(payload)
       } else handle(message)
@@ -257,11 +257,11 @@ function heartbeatsBeforeTheLink(): Mutant {
   const published = `
       // Changes since the earlier state may not have been published, and earlier ones were not received at all.
       const isSame = triggers.fingerprint === fingerprint
-      if (!isSame) distrust(triggers)
+      if (!isSame) reset(triggers)
       const message = decodeNotification(payload)
       if (triggers.problems.length > 0) return
-      if (message?.says === 'beat') confirm(message.n, 'isVerified')
-      if (message?.says === 'ask' && isSame) others.verified(message.n)
+      if (message?.kind === 'beat') heartbeats.confirm(message.n, 'isVerified')
+      if (message?.kind === 'ask' && isSame) others.verified(message.n)
     },
 
     beat() {
@@ -269,7 +269,7 @@ function heartbeatsBeforeTheLink(): Mutant {
   return {
     name: 'heartbeats from before the listener connection count',
     file: INSTANCE,
-    find: `if (!isLinked) return${heard}if (!isLinked) return${published}if (isLinked) beat()`,
-    replace: `if (!isLinked && !payload.startsWith('1 beat ')) return${heard}${published}beat()`,
+    find: `if (!isConnected) return${received}if (!isConnected) return${published}if (isConnected) beat()`,
+    replace: `if (!isConnected && !payload.startsWith('1 beat ')) return${received}${published}beat()`,
   }
 }

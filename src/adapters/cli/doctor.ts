@@ -14,7 +14,7 @@ export function addDoctorCommand(program: Command, operations: Operations, io: I
     .description('check settings, files, hashing and database; change nothing')
     .action(async ({ json }: { readonly json?: boolean }) => {
       const diagnosis = await operations.diagnose()
-      const text = json ? documentOf(diagnosis, operations.version) : diagnosisReport(diagnosis)
+      const text = json ? toJson(diagnosis, operations.version) : diagnosisReport(diagnosis)
       await write(io.stdout, text)
       const failures = diagnosis.findings.filter(({ state }) => state === 'failure').length
       if (failures > 0) throw new Refusal(failures === 1 ? 'One check failed.' : `${failures} checks failed.`)
@@ -22,7 +22,7 @@ export function addDoctorCommand(program: Command, operations: Operations, io: I
 }
 
 /** The document's keys are a stable interface and are never renamed. */
-function documentOf({ settings, findings }: Diagnosis, version: string): string {
+function toJson({ settings, findings }: Diagnosis, version: string): string {
   const ok = findings.every(({ state }) => state !== 'failure')
   const checks = findings.map(({ facts = {}, ...finding }) => ({ ...finding, facts }))
   return `${JSON.stringify({ ok, version, settings, checks }, null, 2)}\n`
@@ -35,10 +35,10 @@ function diagnosisReport({ settings, findings }: Diagnosis): string {
     printable(value ?? '-'),
     source === 'default' || variable === name ? source : `${source}, ${variable}`,
   ])
-  return `${table(rows)}\n${findings.map(lineOf).join('')}`
+  return `${table(rows)}\n${findings.map(toLine).join('')}`
 }
 
-function lineOf({ state, name, message, hint }: CheckResult): string {
+function toLine({ state, name, message, hint }: CheckResult): string {
   const line = `${state.padEnd(7)}  ${name}: ${printable(message)}\n`
   return hint === null ? line : `${line}         ${printable(hint)}\n`
 }

@@ -25,11 +25,11 @@ export async function runCli(
     await createProgram(operations, io).parseAsync(argv.length === 0 ? ['serve'] : argv, { from: 'user' })
     return 0
   } catch (error) {
-    return exitCodeOf(error, io)
+    return toExitCode(error, io)
   }
 }
 
-function exitCodeOf(error: unknown, io: Io): ExitCode {
+function toExitCode(error: unknown, io: Io): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   if (error instanceof Cancelled) return 1
   debuglog('latchkey')('%s', error instanceof Error ? error.stack : error)

@@ -33,10 +33,10 @@ export function surveyProcess(): ProcessSurvey {
   const sources = { env: process.env, dotEnv }
   const survey = surveyConfiguration(sources)
   const problems = [...unread, ...survey.problems]
-  return { ...survey, problems, files: secretFilesOf(survey, readVariables(sources)) }
+  return { ...survey, problems, files: findSecretFiles(survey, readVariables(sources)) }
 }
 
-function secretFilesOf(
+function findSecretFiles(
   { settings, problems }: Survey,
   variable: (name: string) => string | undefined,
 ): ProcessSurvey['files'] {

@@ -1,129 +1,316 @@
-/** A setting as documentation and messages show it. */
-export interface Setting<Name extends string = string> {
-  readonly name: Name
-  /** The text that applies when the variable is unset; null when unset has its own meaning. */
-  readonly default: string | null
-  /** The default as the documentation shows it. */
-  readonly shownDefault: string
-  readonly meaning: string
-  /** An accepted value; fictitious for a secret. */
-  readonly example: string
-  /** The value is never shown, and may be read from the file named by `<name>_FILE`. */
-  readonly secret: boolean
-}
+import { LOG_LEVELS } from '../../application/configuration.ts'
+import { duration, durationOrNever, durationOrZero, timer } from './durations.ts'
+import { loginLimit } from './login-limits.ts'
+import { serviceTokens } from './service-tokens.ts'
+import { optionalSetting, type SettingValues, setting } from './setting.ts'
+import { databaseUrl, origins, publicUrl } from './urls.ts'
+import {
+  enumValue,
+  file,
+  folder,
+  listeningHost,
+  onOff,
+  refusedOrAccepted,
+  tokenPrefix,
+  version,
+  wholeNumber,
+} from './values.ts'
 
 /** Every environment variable of the service, in the order of the documentation. */
 export const SETTINGS = [
-  setting('HOST', '127.0.0.1', 'address to listen on'),
-  setting('PORT', '3000', 'port to listen on; `0` selects a free port, which the start line prints'),
-  setting('PUBLIC_URL', unset('the listening address'), 'base address in start lines and OpenAPI', {
+  setting({
+    name: 'HOST',
+    key: 'host',
+    default: '127.0.0.1',
+    parser: listeningHost,
+    meaning: 'address to listen on',
+  }),
+  setting({
+    name: 'PORT',
+    key: 'port',
+    default: '3000',
+    parser: wholeNumber(0, 65535),
+    meaning: 'port to listen on; `0` selects a free port, which the start line prints',
+  }),
+  optionalSetting({
+    name: 'PUBLIC_URL',
+    key: 'publicUrl',
+    shownDefault: 'the listening address',
+    parser: publicUrl,
+    meaning: 'base address in start lines and OpenAPI',
     example: 'https://api.example.com',
   }),
-  setting('DATABASE_URL', unset('unset'), 'PostgreSQL 13 or newer; unset: the embedded one in `DATA_DIR`', {
+  optionalSetting({
+    name: 'DATABASE_URL',
+    key: 'databaseUrl',
+    shownDefault: 'unset',
+    parser: databaseUrl,
+    meaning: 'PostgreSQL 13 or newer; unset: the embedded one in `DATA_DIR`',
     example: 'postgres://latchkey:password@db.example.com:5432/latchkey',
     secret: true,
   }),
-  setting(
-    'DATABASE_DIRECT_URL',
-    unset('`DATABASE_URL`'),
-    'direct connection, if `DATABASE_URL` goes through a pooler',
-    {
-      example: 'postgres://latchkey:password@db.example.com:5432/latchkey',
-      secret: true,
-    },
-  ),
-  setting('DATABASE_PREPARED', 'on', '`off` for poolers without prepared statements'),
-  setting('DATABASE_POOL_MAX', '10', 'connections per process'),
-  setting('DATA_DIR', unset('./data'), 'embedded PostgreSQL and its password file', { example: './data' }),
-  setting(
-    'MIGRATE',
-    'auto',
-    '`auto`: migrate on start, one process at a time; `off`: refuse to start on an old schema',
-  ),
-  setting('WORKERS', '1', 'processes that share the address, each with its own cache and pool'),
-  setting(
-    'TOKEN_PREFIX',
-    'lk',
-    'prefix of new tokens: a lower-case letter, then up to 15 lower-case letters or digits',
-  ),
-  setting('TOKEN_TTL', '30d', 'lifetime of a login token, or `never`'),
-  setting('TOKEN_CACHE_TTL', '60s', 'maximum lifetime of a cached validation; `0s` disables the cache'),
-  setting(
-    'TOKEN_CACHE_MAX',
-    '100000',
-    'maximum number of cached validations; a full cache is never an error',
-  ),
-  setting('TOKEN_RETENTION', '30d', 'retention time of revoked and expired tokens'),
-  setting('TOKEN_LAST_USED', 'on', '`off`: do not record when tokens were last used'),
-  setting(
-    'REVOCATION',
-    'strict',
-    '`strict`: acknowledged after every instance has applied it; `prompt`: after this one has',
-  ),
-  setting(
-    'SERVICE_TOKENS',
-    unset('unset'),
-    '`name=secret`, comma-separated; unset: service routes return 401',
-    {
-      example: 'monitor=replace-with-the-output-of-service-token-new',
-      secret: true,
-    },
-  ),
-  setting('APP_VERSION', unset('package version'), 'version that `/api/status` reports', {
+  optionalSetting({
+    name: 'DATABASE_DIRECT_URL',
+    key: 'databaseDirectUrl',
+    shownDefault: '`DATABASE_URL`',
+    parser: databaseUrl,
+    meaning: 'direct connection, if `DATABASE_URL` goes through a pooler',
+    example: 'postgres://latchkey:password@db.example.com:5432/latchkey',
+    secret: true,
+  }),
+  setting({
+    name: 'DATABASE_PREPARED',
+    key: 'prepared',
+    default: 'on',
+    parser: onOff,
+    meaning: '`off` for poolers without prepared statements',
+  }),
+  setting({
+    name: 'DATABASE_POOL_MAX',
+    key: 'poolMax',
+    default: '10',
+    parser: wholeNumber(1, 10_000),
+    meaning: 'connections per process',
+  }),
+  optionalSetting({
+    name: 'DATA_DIR',
+    key: 'dataDir',
+    shownDefault: './data',
+    parser: folder,
+    meaning: 'embedded PostgreSQL and its password file',
+    example: './data',
+  }),
+  setting({
+    name: 'MIGRATE',
+    key: 'migrate',
+    default: 'auto',
+    parser: enumValue(['auto', 'off']),
+    meaning: '`auto`: migrate on start, one process at a time; `off`: refuse to start on an old schema',
+  }),
+  setting({
+    name: 'WORKERS',
+    key: 'workers',
+    default: '1',
+    parser: wholeNumber(1, 1024),
+    meaning: 'processes that share the address, each with its own cache and pool',
+  }),
+  setting({
+    name: 'TOKEN_PREFIX',
+    key: 'tokenPrefix',
+    default: 'lk',
+    parser: tokenPrefix,
+    meaning: 'prefix of new tokens: a lower-case letter, then up to 15 lower-case letters or digits',
+  }),
+  setting({
+    name: 'TOKEN_TTL',
+    key: 'tokenTtlMs',
+    default: '30d',
+    parser: durationOrNever,
+    meaning: 'lifetime of a login token, or `never`',
+  }),
+  setting({
+    name: 'TOKEN_CACHE_TTL',
+    key: 'tokenCacheTtlMs',
+    default: '60s',
+    parser: durationOrZero,
+    meaning: 'maximum lifetime of a cached validation; `0s` disables the cache',
+  }),
+  setting({
+    name: 'TOKEN_CACHE_MAX',
+    key: 'tokenCacheMax',
+    default: '100000',
+    parser: wholeNumber(1, 100_000_000),
+    meaning: 'maximum number of cached validations; a full cache is never an error',
+  }),
+  setting({
+    name: 'TOKEN_RETENTION',
+    key: 'tokenRetentionMs',
+    default: '30d',
+    parser: duration,
+    meaning: 'retention time of revoked and expired tokens',
+  }),
+  setting({
+    name: 'TOKEN_LAST_USED',
+    key: 'tokenLastUsed',
+    default: 'on',
+    parser: onOff,
+    meaning: '`off`: do not record when tokens were last used',
+  }),
+  setting({
+    name: 'REVOCATION',
+    key: 'revocation',
+    default: 'strict',
+    parser: enumValue(['strict', 'prompt']),
+    meaning: '`strict`: acknowledged after every instance has applied it; `prompt`: after this one has',
+  }),
+  optionalSetting({
+    name: 'SERVICE_TOKENS',
+    key: 'serviceTokens',
+    shownDefault: 'unset',
+    unset: [],
+    parser: serviceTokens,
+    meaning: '`name=secret`, comma-separated; unset: service routes return 401',
+    example: 'monitor=replace-with-the-output-of-service-token-new',
+    secret: true,
+  }),
+  optionalSetting({
+    name: 'APP_VERSION',
+    key: 'appVersion',
+    shownDefault: 'package version',
+    parser: version,
+    meaning: 'version that `/api/status` reports',
     example: '1.4.0',
   }),
-  setting('BCRYPT_COST', '12', '4 to 15; below 10 prints a warning'),
-  setting(
-    'HASHING_CONCURRENCY',
-    unset('processors / `WORKERS`'),
-    'passwords that a process hashes at once; less than `UV_THREADPOOL_SIZE` (4)',
-    {
-      example: '2',
-    },
-  ),
-  setting('COMMON_PASSWORDS', 'refused', 'the most common passwords: `refused` or `accepted`'),
-  setting('LOGIN_LIMIT_ACCOUNT', '10/15m', 'failed logins by account and address, at most 100, or `off`'),
-  setting('LOGIN_LIMIT_ADDRESS', '100/15m', 'failed logins by address, or `off`'),
-  setting(
-    'TRUST_PROXY',
-    '0',
-    'number of proxies whose `X-Forwarded-For` entries are trusted, from the right',
-  ),
-  setting('LOG_LEVEL', 'info', '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`'),
-  setting(
-    'ACCESS_LOG',
-    'failures',
-    'responses to log: `failures` (401, 403, 429), `all` or `off`; bugs are always logged',
-  ),
-  setting(
-    'LOG_ERROR_MESSAGES',
-    'on',
-    '`off`: do not log the messages of unexpected errors, which may contain data',
-  ),
-  setting('AUDIT_LOG', unset('standard output'), 'file to which account and token events are appended', {
+  setting({
+    name: 'BCRYPT_COST',
+    key: 'bcryptCost',
+    default: '12',
+    parser: wholeNumber(4, 15),
+    meaning: '4 to 15; below 10 prints a warning',
+  }),
+  optionalSetting({
+    name: 'HASHING_CONCURRENCY',
+    key: 'hashingConcurrency',
+    shownDefault: 'processors / `WORKERS`',
+    parser: wholeNumber(1, 1023),
+    meaning: 'passwords that a process hashes at once; less than `UV_THREADPOOL_SIZE` (4)',
+    example: '2',
+  }),
+  setting({
+    name: 'COMMON_PASSWORDS',
+    key: 'refusesCommonPasswords',
+    default: 'refused',
+    parser: refusedOrAccepted,
+    meaning: 'the most common passwords: `refused` or `accepted`',
+  }),
+  setting({
+    name: 'LOGIN_LIMIT_ACCOUNT',
+    key: 'loginLimitAccount',
+    default: '10/15m',
+    parser: loginLimit(100),
+    meaning: 'failed logins by account and address, at most 100, or `off`',
+  }),
+  setting({
+    name: 'LOGIN_LIMIT_ADDRESS',
+    key: 'loginLimitAddress',
+    default: '100/15m',
+    parser: loginLimit(1_000_000),
+    meaning: 'failed logins by address, or `off`',
+  }),
+  setting({
+    name: 'TRUST_PROXY',
+    key: 'trustedProxies',
+    default: '0',
+    parser: wholeNumber(0, 100),
+    meaning: 'number of proxies whose `X-Forwarded-For` entries are trusted, from the right',
+  }),
+  setting({
+    name: 'LOG_LEVEL',
+    key: 'logLevel',
+    default: 'info',
+    parser: enumValue(LOG_LEVELS),
+    meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+  }),
+  setting({
+    name: 'ACCESS_LOG',
+    key: 'accessLog',
+    default: 'failures',
+    parser: enumValue(['failures', 'all', 'off']),
+    meaning: 'responses to log: `failures` (401, 403, 429), `all` or `off`; bugs are always logged',
+  }),
+  setting({
+    name: 'LOG_ERROR_MESSAGES',
+    key: 'logErrorMessages',
+    default: 'on',
+    parser: onOff,
+    meaning: '`off`: do not log the messages of unexpected errors, which may contain data',
+  }),
+  optionalSetting({
+    name: 'AUDIT_LOG',
+    key: 'auditLog',
+    shownDefault: 'standard output',
+    parser: file,
+    meaning: 'file to which account and token events are appended',
     example: '/var/log/latchkey/audit.jsonl',
   }),
-  setting('BODY_LIMIT', '65536', 'maximum request body in bytes; a route may set its own'),
-  setting('HEADERS_TIMEOUT', '10s', 'timeout for the head of a request; at most `REQUEST_TIMEOUT`'),
-  setting('REQUEST_TIMEOUT', '15s', 'timeout for a whole request'),
-  setting(
-    'KEEP_ALIVE_TIMEOUT',
-    '75s',
-    'lifetime of an idle connection; must exceed that of a load balancer in front',
-  ),
-  setting(
-    'DRAIN_DELAY',
-    '0s',
-    'time after SIGTERM in which requests are still served and `/readyz` returns 503',
-  ),
-  setting('DRAIN_DEADLINE', '10s', 'time after the delay in which requests in flight may finish'),
-  setting('DOCS', 'on', '`/docs` and `/openapi.json`; `off`: neither is served'),
-  setting('METRICS_HOST', '127.0.0.1', 'address of `METRICS_PORT`, which requires no token'),
-  setting('METRICS_PORT', unset('unset'), 'separate port for `/metrics`, besides the port of the service', {
+  setting({
+    name: 'BODY_LIMIT',
+    key: 'bodyLimitBytes',
+    default: '65536',
+    parser: wholeNumber(1, 2 ** 30),
+    meaning: 'maximum request body in bytes; a route may set its own',
+  }),
+  setting({
+    name: 'HEADERS_TIMEOUT',
+    key: 'headersTimeoutMs',
+    default: '10s',
+    parser: timer(duration),
+    meaning: 'timeout for the head of a request; at most `REQUEST_TIMEOUT`',
+  }),
+  setting({
+    name: 'REQUEST_TIMEOUT',
+    key: 'requestTimeoutMs',
+    default: '15s',
+    parser: timer(duration),
+    meaning: 'timeout for a whole request',
+  }),
+  setting({
+    name: 'KEEP_ALIVE_TIMEOUT',
+    key: 'keepAliveTimeoutMs',
+    default: '75s',
+    parser: timer(duration),
+    meaning: 'lifetime of an idle connection; must exceed that of a load balancer in front',
+  }),
+  setting({
+    name: 'DRAIN_DELAY',
+    key: 'drainDelayMs',
+    default: '0s',
+    parser: timer(durationOrZero),
+    meaning: 'time after SIGTERM in which requests are still served and `/readyz` returns 503',
+  }),
+  setting({
+    name: 'DRAIN_DEADLINE',
+    key: 'drainDeadlineMs',
+    default: '10s',
+    parser: timer(duration),
+    meaning: 'time after the delay in which requests in flight may finish',
+  }),
+  setting({
+    name: 'DOCS',
+    key: 'docs',
+    default: 'on',
+    parser: onOff,
+    meaning: '`/docs` and `/openapi.json`; `off`: neither is served',
+  }),
+  setting({
+    name: 'METRICS_HOST',
+    key: 'metricsHost',
+    default: '127.0.0.1',
+    parser: listeningHost,
+    meaning: 'address of `METRICS_PORT`, which requires no token',
+  }),
+  optionalSetting({
+    name: 'METRICS_PORT',
+    key: 'metricsPort',
+    shownDefault: 'unset',
+    parser: wholeNumber(0, 65535),
+    meaning: 'separate port for `/metrics`, besides the port of the service',
     example: '9464',
   }),
-  setting('OPS', 'off', "`on`: the operator's page `/ops`, opened with a service token"),
-  setting('CORS_ORIGINS', unset('unset'), 'comma-separated origins; unset: no CORS headers', {
+  setting({
+    name: 'OPS',
+    key: 'ops',
+    default: 'off',
+    parser: onOff,
+    meaning: "`on`: the operator's page `/ops`, opened with a service token",
+  }),
+  optionalSetting({
+    name: 'CORS_ORIGINS',
+    key: 'corsOrigins',
+    shownDefault: 'unset',
+    unset: [],
+    parser: origins,
+    meaning: 'comma-separated origins; unset: no CORS headers',
     example: 'https://app.example.com,http://localhost:5173',
   }),
 ] as const
@@ -131,28 +318,5 @@ export const SETTINGS = [
 /** The name of a setting, without `_FILE`. */
 export type SettingName = (typeof SETTINGS)[number]['name']
 
-interface Unset {
-  readonly means: string
-}
-
-function unset(means: string): Unset {
-  return { means }
-}
-
-function setting<const Name extends string>(
-  name: Name,
-  standard: string | Unset,
-  meaning: string,
-  more: { readonly example?: string; readonly secret?: boolean } = {},
-): Setting<Name> {
-  const text = typeof standard === 'string' ? standard : null
-  const shownDefault = typeof standard === 'string' ? standard : standard.means
-  return {
-    name,
-    default: text,
-    shownDefault,
-    meaning,
-    example: more.example ?? shownDefault,
-    secret: more.secret ?? false,
-  }
-}
+/** The values of all settings, by field of `Configuration`. */
+export type Values = SettingValues<typeof SETTINGS>

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { ConfigurationProblem } from './configuration-refused.ts'
 import { parseDotEnv } from './dot-env.ts'
 import { pairsOfLines } from './service-tokens.ts'
-import { SETTINGS, type Setting, type SettingName } from './settings.ts'
+import type { Setting } from './setting.ts'
+import { SETTINGS, type SettingName } from './settings.ts'
 
 /** The sources of settings. `env` takes precedence over `dotEnv`. */
 export interface Sources {

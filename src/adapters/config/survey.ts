@@ -1,18 +1,11 @@
-import * as v from 'valibot'
 import type { Configuration } from '../../application/configuration.ts'
 import type { ConfigurationProblem } from './configuration-refused.ts'
 import { hashingThreads, parseThreadPoolSize } from './hashing-threads.ts'
 import { maskedUrl } from './masked-url.ts'
-import { schema, toConfiguration, type Values } from './schema.ts'
-import { SETTINGS, type Setting, type SettingName } from './settings.ts'
-import {
-  exampleAssignment,
-  type Found,
-  findSettings,
-  readVariables,
-  type Sources,
-  settingOrigins,
-} from './sources.ts'
+import { findContradictions, parseSettings } from './parse-settings.ts'
+import type { Setting } from './setting.ts'
+import { SETTINGS, type SettingName } from './settings.ts'
+import { findSettings, readVariables, type Sources, settingOrigins } from './sources.ts'
 
 /** A setting as reports show it. */
 export interface SettingReport {
@@ -38,33 +31,23 @@ export interface Survey {
 /** Reads all settings. Throws nothing: invalid settings are reported in `problems`. */
 export function surveyConfiguration(sources: Sources): Survey {
   const { found, problems: unread } = findSettings(sources)
-  const issues = v.safeParse(schema, textsOf(found)).issues ?? []
-  const wrong = new Set(issues.map((issue) => issue.path?.[0].key as SettingName))
-  const values = v.parse(schema, textsOf(found, wrong))
-  const problems = [...unread, ...problemsOf(issues, found)]
-  if (issues.length === 0) problems.push(...contradictions(values))
-  const configuration = toConfiguration(values, {
+  const { values, problems: invalid } = parseSettings(found)
+  const problems = [...unread, ...invalid, ...(invalid.length === 0 ? findContradictions(values) : [])]
+  const configuration: Configuration = {
+    ...values,
+    databaseDirectUrl: values.databaseDirectUrl ?? values.databaseUrl,
     production: readVariables(sources)('NODE_ENV') === 'production',
     // Only from the environment: libuv does not read the `.env` file.
     threadPoolSize: parseThreadPoolSize(sources.env.UV_THREADPOOL_SIZE),
-  })
-  const originOf = settingOrigins(sources)
+  }
+  const findOrigin = settingOrigins(sources)
   const refused = new Set(problems.map(({ name }) => name))
   const settings = SETTINGS.map((setting) => {
     const { text, from } = found[setting.name]
     const value = refused.has(from) || text === null ? null : shown(setting, text)
-    return { name: setting.name, value, source: originOf(from), variable: from }
+    return { name: setting.name, value, source: findOrigin(from), variable: from }
   })
-  return { settings, problems, warnings: warningsOf(configuration), configuration }
-}
-
-function textsOf(
-  found: Readonly<Record<SettingName, Found>>,
-  wrong: ReadonlySet<SettingName> = new Set(),
-): Record<string, string | null> {
-  return Object.fromEntries(
-    SETTINGS.map(({ name, default: standard }) => [name, wrong.has(name) ? standard : found[name].text]),
-  )
+  return { settings, problems, warnings: findWarnings(configuration), configuration }
 }
 
 function shown({ name, secret }: Setting, text: string): string {
@@ -73,38 +56,7 @@ function shown({ name, secret }: Setting, text: string): string {
   return name === 'SERVICE_TOKENS' ? text.replace(/=[^,]*/g, '=***') : maskedUrl(text)
 }
 
-function problemsOf(
-  issues: readonly v.InferIssue<typeof schema>[],
-  found: Readonly<Record<SettingName, Found>>,
-): ConfigurationProblem[] {
-  return SETTINGS.flatMap((setting) =>
-    issues
-      .filter((issue) => issue.path?.[0].key === setting.name)
-      .map(({ message }) => {
-        const { from } = found[setting.name]
-        return { name: from, problem: message, example: exampleAssignment(setting, from) }
-      }),
-  )
-}
-
-function contradictions(values: Values): ConfigurationProblem[] {
-  const problems: ConfigurationProblem[] = []
-  if (values.HEADERS_TIMEOUT > values.REQUEST_TIMEOUT)
-    problems.push({
-      name: 'HEADERS_TIMEOUT',
-      problem: 'Must be at most REQUEST_TIMEOUT.',
-      example: 'HEADERS_TIMEOUT=10s REQUEST_TIMEOUT=15s',
-    })
-  if (values.DATABASE_DIRECT_URL !== null && values.DATABASE_URL === null)
-    problems.push({
-      name: 'DATABASE_DIRECT_URL',
-      problem: 'Is set without DATABASE_URL; set both, or DATABASE_URL alone.',
-      example: 'DATABASE_URL=postgres://latchkey:password@db.example.com:5432/latchkey',
-    })
-  return problems
-}
-
-function warningsOf(configuration: Configuration): readonly string[] {
+function findWarnings(configuration: Configuration): readonly string[] {
   const { bcryptCost, hashingConcurrency, workers, ops, serviceTokens } = configuration
   const warnings: string[] = []
   if (ops && serviceTokens.length === 0)

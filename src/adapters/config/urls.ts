@@ -27,7 +27,7 @@ export const publicUrl = v.pipe(
 /** Comma-separated origins, serialized as browsers send them (RFC 6454, section 6.1). */
 export const origins = v.pipe(
   v.string(),
-  v.transform((text) => [...new Set(text.split(',').map((origin) => origin.trim()))]),
+  v.transform((text): readonly string[] => [...new Set(text.split(',').map((origin) => origin.trim()))]),
   v.check(
     (list) =>
       list.every((origin) => {

@@ -56,3 +56,9 @@ export const version = v.pipe(
   v.string(),
   v.regex(/^[!-~]{1,100}$/, 'Must be 1 to 100 printable ASCII characters without a space.'),
 )
+
+/** `refused` or `accepted`: whether the matter is refused. */
+export const refusedOrAccepted = v.pipe(
+  enumValue(['refused', 'accepted']),
+  v.transform((word) => word === 'refused'),
+)

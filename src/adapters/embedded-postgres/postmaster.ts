@@ -15,18 +15,18 @@ export interface Postmaster {
 export function findPostmaster(cluster: string): Postmaster | undefined {
   const lines = pidFile(cluster)
   const pid = Number(lines[0])
-  if (!Number.isInteger(pid) || pid <= 0 || !isServerOf(cluster, pid)) return undefined
+  if (!Number.isInteger(pid) || pid <= 0 || !isServerProcess(cluster, pid)) return undefined
   const status = lines[7]?.trim()
   return {
     pid,
-    port: portOf(lines),
+    port: parsePort(lines),
     status: status === 'ready' || status === 'stopping' ? status : 'starting',
   }
 }
 
 /** Returns the TCP port of the last server that wrote `postmaster.pid`, alive or dead. */
 export function lastPort(cluster: string): number | undefined {
-  return portOf(pidFile(cluster))
+  return parsePort(pidFile(cluster))
 }
 
 /** Kills the remaining backends of a dead server: they outlive a killed postmaster and hold its shared memory. */
@@ -57,7 +57,7 @@ export async function stopPostmaster(cluster: string): Promise<void> {
 /** Returns true once the process `pid` no longer serves the cluster, or false after `timeoutMs`. */
 export async function waitUntilGone(cluster: string, pid: number, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs
-  while (isServerOf(cluster, pid)) {
+  while (isServerProcess(cluster, pid)) {
     if (performance.now() > deadline) return false
     await sleep(10)
   }
@@ -73,13 +73,13 @@ function pidFile(cluster: string): string[] {
   }
 }
 
-function portOf(lines: string[]): number | undefined {
+function parsePort(lines: string[]): number | undefined {
   const listensOnTcp = (lines[5]?.trim() ?? '') !== ''
   return listensOnTcp ? Number(lines[3]) : undefined
 }
 
 /** A process id alone proves nothing, because the system may have reused it. */
-function isServerOf(cluster: string, pid: number): boolean {
+function isServerProcess(cluster: string, pid: number): boolean {
   try {
     if (process.platform === 'linux') return worksIn(cluster, pid)
     if (process.platform === 'win32') return signal(pid, 0)
@@ -101,7 +101,7 @@ function serverProcesses(cluster: string): number[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc')
     .map(Number)
-    .filter((pid) => Number.isInteger(pid) && isServerOf(cluster, pid))
+    .filter((pid) => Number.isInteger(pid) && isServerProcess(cluster, pid))
 }
 
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {

@@ -18,7 +18,7 @@ export function serverAccount(host: Host, folders: readonly string[]): ServerAcc
   if (host.uid !== 0) return undefined
   for (const folder of folders) {
     const owner = statSync(folder, { throwIfNoEntry: false })
-    if (owner !== undefined && owner.uid !== 0) return accountOf(host, owner.uid, owner.gid)
+    if (owner !== undefined && owner.uid !== 0) return toAccount(host, owner.uid, owner.gid)
   }
   for (const name of ['postgres', 'nobody']) {
     const [, , uid, gid] = passwdLine(host, (fields) => fields[0] === name) ?? []
@@ -57,7 +57,7 @@ function mayEnter(account: ServerAccount, folder: string): boolean {
   return (mode & 0o001) !== 0
 }
 
-function accountOf(host: Host, uid: number, gid: number): ServerAccount {
+function toAccount(host: Host, uid: number, gid: number): ServerAccount {
   const name = passwdLine(host, (fields) => fields[2] === String(uid))?.[0] ?? String(uid)
   return { name, uid, gid }
 }

@@ -43,7 +43,7 @@ const SESSION_NAME = 'latchkey embedded-postgres'
 
 /** Renames the database that initdb created, which takes a fraction of the time of creating another. */
 async function nameDatabase(address: ServerAddress): Promise<void> {
-  const { client, socket } = clientOf(address, 'template1')
+  const { client, socket } = createClient(address, 'template1')
   try {
     await client.connect()
     await client.query('alter database postgres rename to latchkey')
@@ -53,7 +53,7 @@ async function nameDatabase(address: ServerAddress): Promise<void> {
 }
 
 async function connect(address: ServerAddress, database: string): Promise<Session> {
-  const { client, socket } = clientOf(address, database)
+  const { client, socket } = createClient(address, database)
   try {
     await client.connect()
   } catch (error) {
@@ -85,7 +85,7 @@ async function connect(address: ServerAddress, database: string): Promise<Sessio
   }
 }
 
-function clientOf(address: ServerAddress, database: string): { client: pg.Client; socket: Socket } {
+function createClient(address: ServerAddress, database: string): { client: pg.Client; socket: Socket } {
   const socket = new Socket()
   const client = new pg.Client({
     ...address,

@@ -1,24 +1,16 @@
-/** A metric with its values, as the metrics registry returns it. */
-export interface Family {
-  readonly name: string
-  readonly values: readonly Value[]
-}
+import type { MetricFamily, MetricValue } from '../../application/ports/metrics.ts'
 
-/** A value with its labels. For a histogram, `metricName` says whether it is a bucket, the sum or the count. */
-export interface Value {
-  readonly metricName?: string
-  readonly labels: Labels
-  readonly value: number
-}
+/** The part of a family that a reading uses. */
+export type ReadableFamily = Pick<MetricFamily, 'name' | 'values'>
 
-export type Labels = Readonly<Record<string, string | number>>
+export type Labels = MetricValue['labels']
 
 /** The values measured at one time, by metric name. */
-export type Reading = ReadonlyMap<string, readonly Value[]>
+export type Reading = ReadonlyMap<string, readonly MetricValue[]>
 
 /** Returns the values of the families by metric name; buckets, sum and count of a histogram have separate names. */
-export function readMetrics(families: readonly Family[]): Reading {
-  const reading = new Map<string, Value[]>()
+export function readMetrics(families: readonly ReadableFamily[]): Reading {
+  const reading = new Map<string, MetricValue[]>()
   for (const { name: familyName, values } of families) {
     for (const { metricName: name = familyName, labels, value } of values) {
       // Copied, because the registry may continue to count in the objects that it returned.
@@ -54,13 +46,13 @@ export function rate(name: string, matches = all): Column {
 }
 
 /** The quantile of a histogram's observations since the previous reading, interpolated linearly within a bucket. */
-export function quantile(share: number, name: string, matches = all): Column {
+export function quantile(fraction: number, name: string, matches = all): Column {
   return (now, before) => {
     const counts = new Map<number, number>()
     add(counts, now, 1)
     add(counts, before, -1)
     const buckets = [...counts].sort(([a], [b]) => a - b)
-    const rank = share * (buckets.at(-1)?.[1] ?? 0)
+    const rank = fraction * (buckets.at(-1)?.[1] ?? 0)
     let [from, below] = [0, 0]
     for (const [bound, upTo] of buckets) {
       if (rank > 0 && upTo >= rank) {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { COLUMNS, type ColumnName } from './columns.ts'
-import { type Family, type Reading, readMetrics } from './reading.ts'
+import { type ReadableFamily, type Reading, readMetrics } from './reading.ts'
 
 /** `everyMs` is the interval between samples, `keep` the number of stored samples. */
 export interface SamplingTimes {
@@ -33,7 +33,7 @@ export function createSamples({
   clock,
   keep,
 }: {
-  readonly collect: () => Promise<readonly Family[]>
+  readonly collect: () => Promise<readonly ReadableFamily[]>
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>
   readonly keep: number
 }): Samples {
@@ -46,7 +46,7 @@ export function createSamples({
       const reading = readMetrics(await collect())
       const now = { reading, atMs: clock.monotonicMs() }
       if (before !== null && now.atMs > before.atMs)
-        keepRow(now.reading, before.reading, now.atMs - before.atMs)
+        storeRow(now.reading, before.reading, now.atMs - before.atMs)
       before = now
     },
 
@@ -60,7 +60,7 @@ export function createSamples({
     },
   }
 
-  function keepRow(now: Reading, then: Reading, elapsedMs: number): void {
+  function storeRow(now: Reading, then: Reading, elapsedMs: number): void {
     const numbers = NAMES.map((name) => COLUMNS[name](now, then, elapsedMs / 1000))
     ring.set([Math.round(clock.nowMs()), ...numbers], (taken % keep) * WIDTH)
     taken++

@@ -68,7 +68,7 @@ export function instrumentedUseCases(
         count('succeeded')
         return loggedIn
       } catch (error) {
-        const result = resultOf(error)
+        const result = toLoginResult(error)
         if (result !== null) count(result)
         throw error
       }
@@ -80,7 +80,7 @@ export function instrumentedUseCases(
   }
 }
 
-function resultOf(error: unknown): LoginResult | null {
+function toLoginResult(error: unknown): LoginResult | null {
   if (error instanceof InvalidCredentials) return 'failed'
   if (error instanceof TooManyRequests) return 'throttled'
   return error instanceof Unavailable ? 'unavailable' : null

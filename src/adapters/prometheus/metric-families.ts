@@ -1,24 +1,5 @@
 import { type Metric, Registry } from 'prom-client'
-
-/** One metric with all its values. */
-export interface MetricFamily {
-  readonly name: string
-  readonly help: string
-  readonly type: 'counter' | 'gauge' | 'histogram' | 'summary'
-  /** How the values of several processes are aggregated. */
-  readonly aggregator: 'sum' | 'first' | 'min' | 'max' | 'average' | 'omit'
-  readonly values: readonly MetricValue[]
-}
-
-/** A value with its labels. For a histogram, `metricName` names a bucket, the sum or the count. */
-export interface MetricValue {
-  readonly metricName?: string
-  readonly labels: Readonly<Record<string, string | number>>
-  readonly value: number
-}
-
-/** Reads every metric of all processes that serve together. */
-export type CollectMetrics = () => Promise<readonly MetricFamily[]>
+import type { MetricFamily } from '../../application/ports/metrics.ts'
 
 /** Formats the families in Prometheus' text format, with its media type. */
 export async function exposition(

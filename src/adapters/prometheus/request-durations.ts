@@ -1,6 +1,6 @@
+import type { MetricFamily, MetricValue } from '../../application/ports/metrics.ts'
 import type { EndedRequest } from '../../application/ports/request-observers.ts'
 import { METRICS, REQUEST_BOUNDS } from './definitions.ts'
-import type { MetricFamily, MetricValue } from './metric-families.ts'
 
 /** Durations of requests by method, route and status. */
 export interface RequestDurations {
@@ -29,7 +29,7 @@ export function requestDurations(): RequestDurations {
   return {
     observe({ method, route, status, beganMs }) {
       const seconds = beganMs === null ? 0 : (performance.now() - beganMs) / 1000
-      const series = seriesOf(route, method !== null && METHODS.has(method) ? method : OTHER, status)
+      const series = findSeries(route, method !== null && METHODS.has(method) ? method : OTHER, status)
       let bucket = 0
       while (bucket < REQUEST_BOUNDS.length && seconds > (REQUEST_BOUNDS[bucket] as number)) bucket++
       series.counts[bucket] = (series.counts[bucket] as number) + 1
@@ -41,11 +41,11 @@ export function requestDurations(): RequestDurations {
       help: METRICS[NAME].meaning,
       type: 'histogram',
       aggregator: METRICS[NAME].aggregator,
-      values: all.flatMap(valuesOf),
+      values: all.flatMap(toValues),
     }),
   }
 
-  function seriesOf(route: string | null, method: string, status: number | null): Series {
+  function findSeries(route: string | null, method: string, status: number | null): Series {
     return byRoute.get(route)?.get(method)?.get(status) ?? begun(route, method, status)
   }
 
@@ -64,7 +64,7 @@ export function requestDurations(): RequestDurations {
   }
 }
 
-function valuesOf({ labels, counts, sum }: Series): readonly MetricValue[] {
+function toValues({ labels, counts, sum }: Series): readonly MetricValue[] {
   let count = 0
   const buckets = [...counts].map((own, at) => {
     count += own

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { CollectMetrics } from '../../application/ports/metrics.ts'
 import { type Definition, LAG_BOUNDS, type LoginResult, METRICS, type MetricName } from './definitions.ts'
-import { type CollectMetrics, metricFamilies } from './metric-families.ts'
+import { metricFamilies } from './metric-families.ts'
 import { processMetrics } from './process-metrics.ts'
 import { type RequestDurations, requestDurations } from './request-durations.ts'
 

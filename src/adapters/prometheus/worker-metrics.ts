@@ -1,5 +1,6 @@
 import { AggregatorRegistry } from 'prom-client'
-import { type MetricFamily, metricFamilies } from './metric-families.ts'
+import type { MetricFamily } from '../../application/ports/metrics.ts'
+import { metricFamilies } from './metric-families.ts'
 
 type Families = readonly MetricFamily[]
 

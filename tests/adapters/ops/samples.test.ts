@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Family } from '../../../src/adapters/ops/reading.ts'
+import type { ReadableFamily } from '../../../src/adapters/ops/reading.ts'
 import { createSamples } from '../../../src/adapters/ops/samples.ts'
 import { startSampling } from '../../../src/adapters/ops/sampling.ts'
 import { movableClock } from '../../../src/testing/movable-clock.ts'
@@ -10,7 +10,7 @@ import { deferred, turn } from '../../support/fakes.ts'
 function sampled(keep: number) {
   const clock = movableClock()
   let failed = 0
-  const collect = async (): Promise<readonly Family[]> => [
+  const collect = async (): Promise<readonly ReadableFamily[]> => [
     { name: 'latchkey_logins_total', values: [{ labels: { result: 'failed' }, value: failed }] },
     { name: 'latchkey_hashing_waiting', values: [{ labels: {}, value: 1 / 3 }] },
   ]

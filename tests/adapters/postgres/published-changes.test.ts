@@ -32,7 +32,7 @@ describe('the triggers', () => {
     while (payloads.at(-1) !== 'end') await listener.query('select 1')
     return payloads.splice(0).flatMap((payload) => {
       const notice = decodeNotification(payload)
-      return notice?.says === 'changed' ? notice.invalidations : []
+      return notice?.kind === 'changed' ? notice.invalidations : []
     })
   }
   const sql = (text: string, values: readonly unknown[] = []) => stores.database.sql(text, values)

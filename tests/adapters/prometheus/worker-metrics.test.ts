@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { MetricFamily } from '../../../src/adapters/prometheus/metric-families.ts'
 import { serviceMetrics } from '../../../src/adapters/prometheus/service-metrics.ts'
 import { workerMetrics } from '../../../src/adapters/prometheus/worker-metrics.ts'
+import type { MetricFamily } from '../../../src/application/ports/metrics.ts'
 
 type Families = readonly MetricFamily[]
 

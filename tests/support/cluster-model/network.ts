@@ -10,7 +10,7 @@ export interface Endpoint {
   readonly instance: Instance
   link: Link
   linkDelayMs: number
-  heardMs: number
+  receivedMs: number
   publisher: Publisher
   /** The number of changes that wait for their acknowledgement. */
   announcing: number
@@ -54,8 +54,8 @@ export function createNetwork({ parts, time, chance }: Run): Network {
       chance.random() < 0.3 ? chance.random() * 300 : chance.shortly(),
       () => {
         if (!link.isOpen) return
-        endpoint.heardMs = endpoint.machine.clock.monotonicMs()
-        endpoint.instance.linked()
+        endpoint.receivedMs = endpoint.machine.clock.monotonicMs()
+        endpoint.instance.connected()
       },
       endpoint.machine,
     )
@@ -68,8 +68,8 @@ export function createNetwork({ parts, time, chance }: Run): Network {
     time.after(
       0,
       () => {
-        endpoint.heardMs = Infinity
-        endpoint.instance.unlinked()
+        endpoint.receivedMs = Infinity
+        endpoint.instance.disconnected()
         time.after(ms, () => connect(endpoint), endpoint.machine)
       },
       endpoint.machine,
@@ -93,9 +93,9 @@ export function createNetwork({ parts, time, chance }: Run): Network {
     const delayMs = chance.shortly() + endpoint.linkDelayMs
     transmit(time, link, payload, delayMs, endpoint.machine, (arrived) => {
       if (!link.isOpen && !link.lingers) return
-      endpoint.heardMs = endpoint.machine.clock.monotonicMs()
+      endpoint.receivedMs = endpoint.machine.clock.monotonicMs()
       if (endpoint.announcing > 0) time.wakes = true
-      endpoint.instance.heard(arrived)
+      endpoint.instance.received(arrived)
     })
   }
 

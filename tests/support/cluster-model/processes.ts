@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { BEAT_MS } from '../../../src/adapters/postgres/revocation/instance.ts'
+import { BEAT_MS } from '../../../src/adapters/postgres/revocation/heartbeats.ts'
 import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
 import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { Database } from './database.ts'
@@ -75,7 +75,7 @@ export function createProcesses(run: Run, history: History, database: Database, 
       service: createService(run, history, database, machine, invalidations),
       link: { ...openLink(), isOpen: false },
       linkDelayMs: 0,
-      heardMs: Infinity,
+      receivedMs: Infinity,
       publisher: openPublisher(),
       announcing: 0,
       hasLeft: false,
@@ -91,8 +91,8 @@ export function createProcesses(run: Run, history: History, database: Database, 
 
   function beat(process: Process): void {
     process.instance.beat()
-    const { machine, link, heardMs } = process
-    if (machine.clock.monotonicMs() - heardMs > DEAF_MS) network.lose(process, link, PAUSE_MS)
+    const { machine, link, receivedMs } = process
+    if (machine.clock.monotonicMs() - receivedMs > DEAF_MS) network.lose(process, link, PAUSE_MS)
     time.after(BEAT_MS / machine.rate, () => beat(process), machine, true)
   }
 

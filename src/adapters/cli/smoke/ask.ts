@@ -26,7 +26,7 @@ export async function ask(
 ): Promise<SmokeResponse> {
   const sentMs = performance.now()
   const { status, type, text } = await exchange(new URL(base.href.replace(/\/+$/, '') + path), token, body)
-  const envelope = envelopeOf(text)
+  const envelope = parseEnvelope(text)
   if (envelope === null)
     throw new Refusal(
       `${base.href} is no Latchkey: it responded to POST ${path} with ${status} and ${printable(type)}, not with its JSON.`,
@@ -68,12 +68,12 @@ function exchange(
     sent.end(text)
 
     function failed(error: Error): void {
-      reject(new Refusal(faultOf(url, error)))
+      reject(new Refusal(describeFault(url, error)))
     }
   })
 }
 
-function envelopeOf(text: string): Readonly<Record<string, unknown>> | null {
+function parseEnvelope(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value = JSON.parse(text)
     const isEnvelope =
@@ -84,7 +84,7 @@ function envelopeOf(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-function faultOf({ origin, host, protocol }: URL, error: Error): string {
+function describeFault({ origin, host, protocol }: URL, error: Error): string {
   // When a name has several addresses, node reports an AggregateError without a message.
   const first = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
   const code = 'code' in first ? String(first.code) : ''

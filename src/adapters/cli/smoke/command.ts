@@ -24,7 +24,7 @@ export function addSmokeCommand(program: Command, io: Io): void {
     .description('log in, ask me and log out at a running service')
     .addHelpText('after', ABOUT)
     .action(async (addresses: readonly string[], { email, connections, ...source }: SmokeFlags) => {
-      const urls = addresses.map(baseOf)
+      const urls = addresses.map(parseBaseUrl)
       if (!/^\d{1,4}$/.test(connections) || Number(connections) < 5 || Number(connections) > 1000)
         command.error('error: --connections must be a whole number from 5 to 1000')
       const password = await givenPassword(source, io)
@@ -32,7 +32,7 @@ export function addSmokeCommand(program: Command, io: Io): void {
       await smoke({ urls, email, password, connections: Number(connections) }, io)
     })
 
-  function baseOf(text: string): URL {
+  function parseBaseUrl(text: string): URL {
     const url = URL.canParse(text) ? new URL(text) : null
     if (url !== null && isBase(url)) return url
     // The message does not repeat the URL, because it may contain a password.

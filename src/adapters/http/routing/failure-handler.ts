@@ -23,7 +23,7 @@ export function createFailureHandler(
 
   function fail(exchange: Exchange, error: unknown): void {
     // An error caused by the cancellation of the request needs no report.
-    if (exchange.isCalledOff(error)) return
+    if (exchange.isCancellation(error)) return
     // An error without a status has no place in the public error table.
     const failure = error instanceof LatchkeyError && hasStatus(error) ? error : new Internal(error)
     if (failure instanceof Internal || failure instanceof Unavailable) logFailure(exchange, failure)

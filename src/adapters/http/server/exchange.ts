@@ -77,7 +77,7 @@ export class Exchange implements RespondedRequest, Requester {
   }
 
   /** Whether the error only reports the cancellation of this request: its response is sent, or its client is gone. */
-  isCalledOff(error: unknown): boolean {
+  isCancellation(error: unknown): boolean {
     if (this.cancelled !== null && (error === this.cancelled || getCause(error) === this.cancelled))
       return true
     // The error may come from another request whose client has gone. This request then fails like any other.

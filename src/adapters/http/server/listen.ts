@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
  * Returns the address that can be bound, such as `http://127.0.0.1:3000`. Rejects with node's error, so that startup can
  * fail before it has side effects.
  */
-export async function freeAddress({ host, port }: { host: string; port: number }): Promise<string> {
+export async function checkAddress({ host, port }: { host: string; port: number }): Promise<string> {
   const probe = createServer()
   await listen(probe, { host, port })
   const url = listenerUrl(probe.address() as AddressInfo)

@@ -10,12 +10,12 @@ export class ImmediateCloseClient extends Client {
   override end(callback: (error: Error) => void): void
   override end(callback?: (error: Error) => void): Promise<void> | void {
     const ended = callback === undefined ? super.end() : super.end(callback)
-    socketOf(this).destroySoon()
+    getSocket(this).destroySoon()
     return ended
   }
 }
 
-function socketOf(client: Client): Socket {
+function getSocket(client: Client): Socket {
   // The driver documents the connection, but its types omit it.
   return (client as unknown as { connection: Connection }).connection.stream as Socket
 }

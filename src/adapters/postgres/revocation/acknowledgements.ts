@@ -1,59 +1,59 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { LEASE_MS } from './lease.ts'
+import { createMembership } from './membership.ts'
+import { createRounds } from './rounds.ts'
 
-/** Waits until every instance has applied what this one has committed. */
+/** Waits until every instance has applied the changes that this one has committed. */
 export interface Acknowledgements {
   /** Resolves when every instance has applied all changes committed before the call, after `LEASE_MS` at the latest. */
   settled(): Promise<void>
   /** The listener connection is up: from now on this instance receives the messages of all others. */
-  linked(): void
+  connected(): void
   /** The listener connection is lost: the list of instances is no longer complete. */
-  unlinked(): void
+  disconnected(): void
   /** A heartbeat of another instance was received. */
-  heardBeat(instance: string): void
+  receivedHeartbeat(instance: string): void
   /** Another instance has stopped serving. */
-  heardBye(instance: string): void
-  /** This instance's ask `n` was received back. */
-  heardEcho(n: number): void
-  /** The statement of ask `n` found the triggers unchanged: every change committed before it has been published. */
+  receivedBye(instance: string): void
+  /** This instance's request `n` was received back. */
+  receivedEcho(n: number): void
+  /** The statement of request `n` found the triggers unchanged: every change committed before it has been published. */
   verified(n: number): void
-  /** Another instance has acknowledged ask `n`. */
-  heardSeen(instance: string, n: number): void
-}
-
-/** The callers that wait for one ask, and the instances that have not acknowledged it. */
-interface Round {
-  readonly done: readonly (() => void)[]
-  readonly missing: Map<string, () => void>
+  /** Another instance has acknowledged request `n`. */
+  receivedAcknowledgement(instance: string, n: number): void
 }
 
 /** The name of this instance among those that a round waits for. */
 const OWN = 'own'
 
+/** A request that was sent and not received back, and the callers that wait for it. */
+interface PendingRequest {
+  readonly n: number
+  /** The time after which the request counts as lost. */
+  readonly voidMs: number
+  readonly callers: readonly (() => void)[]
+}
+
 /**
- * Collects acknowledgements: one ask covers every change committed before it was sent. An instance that does not
- * acknowledge is waited for until the lease of its last heartbeat before the ask has expired.
+ * Collects acknowledgements: one request covers every change committed before it was sent. An instance that does not
+ * acknowledge is waited for until the lease of its last heartbeat before the request has expired.
  */
 export function acknowledgements({
   clock,
-  ask,
+  request,
 }: {
   readonly clock: Clock
-  readonly ask: (n: number) => void
+  /** Sends request `n` to every instance. */
+  readonly request: (n: number) => void
 }): Acknowledgements {
-  const lastBeatMs = new Map<string, number>()
-  const rounds = new Map<number, Round>()
-  let linkedMs = Infinity
-  let asks = 0
-  /** The last ask that was verified. */
-  let verifiedAsk = 0
-  /** The ask that was sent and not received back. */
-  let pending: {
-    readonly n: number
-    readonly voidMs: number
-    readonly done: readonly (() => void)[]
-  } | null = null
-  let gathering: (() => void)[] = []
+  const others = createMembership(clock)
+  const rounds = createRounds(clock)
+  let connectedMs = Infinity
+  let requests = 0
+  let verifiedRequest = 0
+  let pending: PendingRequest | null = null
+  /** The callers that the next request covers. */
+  let waiting: (() => void)[] = []
 
   return {
     settled: () =>
@@ -62,89 +62,58 @@ export function acknowledgements({
         // A lease that is valid after this belongs to a heartbeat sent after the commit.
         const cancel = clock.after(LEASE_MS, resolve)
         // Until then the list may lack an instance whose last heartbeat was sent before this connection listened.
-        if (nowMs - linkedMs < LEASE_MS) return
-        gathering.push(() => {
+        if (nowMs - connectedMs < LEASE_MS) return
+        waiting.push(() => {
           cancel()
           resolve()
         })
-        askForAll()
+        requestAcknowledgements()
       }),
 
-    linked() {
-      linkedMs = clock.monotonicMs()
+    connected() {
+      connectedMs = clock.monotonicMs()
     },
 
-    unlinked() {
-      linkedMs = Infinity
-      lastBeatMs.clear()
+    disconnected() {
+      connectedMs = Infinity
+      others.clear()
       // The timers release the waiting callers.
       pending = null
-      gathering = []
+      waiting = []
     },
 
-    heardBeat(instance) {
-      lastBeatMs.set(instance, clock.monotonicMs())
+    receivedHeartbeat: others.receivedHeartbeat,
+
+    receivedBye(instance) {
+      others.remove(instance)
+      rounds.leave(instance)
     },
 
-    heardBye(instance) {
-      lastBeatMs.delete(instance)
-      for (const n of [...rounds.keys()]) applied(n, instance)
-    },
-
-    heardEcho(n) {
+    receivedEcho(n) {
       if (pending?.n !== n) return
-      const round: Round = { done: pending.done, missing: new Map() }
-      rounds.set(n, round)
-      // An ask whose statement found the triggers changed is never verified: the timer ends that wait.
-      if (verifiedAsk < n) round.missing.set(OWN, () => {})
-      const nowMs = clock.monotonicMs()
-      // The list is complete now: a heartbeat that committed before the ask was received before its echo.
-      for (const [instance, beatMs] of lastBeatMs) {
-        const endsMs = beatMs + LEASE_MS
-        if (nowMs >= endsMs) lastBeatMs.delete(instance)
-        else
-          round.missing.set(
-            instance,
-            clock.after(endsMs - nowMs, () => applied(n, instance)),
-          )
-      }
-      finish(n, round)
+      // The list is complete now: a heartbeat that committed before the request was received before its echo.
+      const leasesMs = new Map(others.remainingMs())
+      // A request whose statement found the triggers changed is never verified: the timer in `settled` ends that wait.
+      if (verifiedRequest < n) leasesMs.set(OWN, Infinity)
+      rounds.open(n, { callers: pending.callers, leasesMs })
       pending = null
-      askForAll()
+      requestAcknowledgements()
     },
 
     verified(n) {
-      verifiedAsk = n
-      applied(n, OWN)
+      verifiedRequest = n
+      rounds.acknowledge(n, OWN)
     },
 
-    heardSeen(instance, n) {
-      // It has applied everything before this ask, and so everything before the earlier asks too.
-      for (const earlier of [...rounds.keys()]) if (earlier <= n) applied(earlier, instance)
-    },
+    receivedAcknowledgement: (instance, n) => rounds.acknowledgeUpTo(n, instance),
   }
 
-  function askForAll(): void {
+  function requestAcknowledgements(): void {
     const nowMs = clock.monotonicMs()
-    if (gathering.length === 0 || (pending !== null && nowMs < pending.voidMs)) return
-    asks += 1
-    pending = { n: asks, voidMs: nowMs + LEASE_MS, done: gathering }
-    gathering = []
-    ask(asks)
-  }
-
-  function applied(n: number, instance: string): void {
-    const round = rounds.get(n)
-    const cancel = round?.missing.get(instance)
-    if (round === undefined || cancel === undefined) return
-    cancel()
-    round.missing.delete(instance)
-    finish(n, round)
-  }
-
-  function finish(n: number, { done, missing }: Round): void {
-    if (missing.size > 0) return
-    rounds.delete(n)
-    for (const release of done) release()
+    if (waiting.length === 0 || (pending !== null && nowMs < pending.voidMs)) return
+    requests += 1
+    pending = { n: requests, voidMs: nowMs + LEASE_MS, callers: waiting }
+    waiting = []
+    request(requests)
   }
 }

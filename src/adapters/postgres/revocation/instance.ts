@@ -1,18 +1,19 @@
 import type { Invalidation } from '../../../application/ports/invalidations.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { type Acknowledgements, acknowledgements } from './acknowledgements.ts'
-import { createLease, currentMoment, type Moment } from './lease.ts'
+import { createHeartbeats } from './heartbeats.ts'
+import { createLease } from './lease.ts'
 import { decodeNotification, encodeNotification, type ProtocolMessage } from './notifications.ts'
 import type { TriggerState } from './trigger-state.ts'
 
 /** One instance's part in the invalidation protocol, over any transport; decision record 0007 explains it. */
 export interface Instance {
   /** The listener connection receives notifications from now on. */
-  linked(): void
+  connected(): void
   /** The listener connection is lost: cached validations may not be used. */
-  unlinked(): void
+  disconnected(): void
   /** A notification was received. */
-  heard(payload: string): void
+  received(payload: string): void
   /** The statement that published a payload of this instance has committed, and found the triggers in this state. */
   published(payload: string, triggers: TriggerState): void
   /** Sends a heartbeat if the listener connection is up. Called every `BEAT_MS`. */
@@ -24,12 +25,6 @@ export interface Instance {
   /** Ends the lease and publishes that this instance has stopped serving. */
   leave(): void
 }
-
-/** The time between two heartbeats, in milliseconds. */
-export const BEAT_MS = 250
-
-/** More heartbeats than can be in flight within a lease. */
-const REMEMBERED_BEATS = 8
 
 /** Creates an instance with a unique name. `send` may lose or delay payloads. */
 export function protocolInstance({
@@ -52,61 +47,62 @@ export function protocolInstance({
   const lease = createLease(clock)
   const others: Acknowledgements = acknowledgements({
     clock,
-    ask: (n) => send(encodeNotification({ says: 'ask', instance: name, n })),
+    request: (n) => send(encodeNotification({ kind: 'ask', instance: name, n })),
   })
-  const beatsSent = new Map<number, Beat>()
-  let beats = 0
+  const heartbeats = createHeartbeats(clock, (sentAt) => {
+    if (isUnderstood) lease.grant(sentAt)
+  })
   /** The fingerprint of the triggers since the cache was last cleared; null until the connection has read one. */
   let fingerprint: string | null = null
-  let isLinked = false
+  let isConnected = false
   let hasLeft = false
   /** False after a notification that cannot be decoded, until the next connection: it may be of a newer protocol. */
   let isUnderstood = true
 
   return {
-    linked() {
+    connected() {
       if (hasLeft) return
-      isLinked = true
+      isConnected = true
       isUnderstood = true
       beat()
     },
 
-    unlinked() {
-      isLinked = false
+    disconnected() {
+      isConnected = false
       fingerprint = null
       // A heartbeat sent before the next connection is up proves nothing about what that connection has missed.
-      beatsSent.clear()
+      heartbeats.clear()
       lease.end()
-      others.unlinked()
+      others.disconnected()
     },
 
-    heard(payload) {
+    received(payload) {
       // Earlier notifications do not matter: the connection begins with an empty cache.
-      if (!isLinked) return
+      if (!isConnected) return
       const message = decodeNotification(payload)
       if (message === null) {
         isUnderstood = false
         lease.end()
         // Its sender may hold a lease without being on the list of instances.
-        others.unlinked()
+        others.disconnected()
         apply({ kind: 'everything' })
         warn(payload)
       } else handle(message)
     },
 
     published(payload, triggers) {
-      if (!isLinked) return
+      if (!isConnected) return
       // Changes since the earlier state may not have been published, and earlier ones were not received at all.
       const isSame = triggers.fingerprint === fingerprint
-      if (!isSame) distrust(triggers)
+      if (!isSame) reset(triggers)
       const message = decodeNotification(payload)
       if (triggers.problems.length > 0) return
-      if (message?.says === 'beat') confirm(message.n, 'isVerified')
-      if (message?.says === 'ask' && isSame) others.verified(message.n)
+      if (message?.kind === 'beat') heartbeats.confirm(message.n, 'isVerified')
+      if (message?.kind === 'ask' && isSame) others.verified(message.n)
     },
 
     beat() {
-      if (isLinked) beat()
+      if (isConnected) beat()
     },
 
     holdsLease: lease.holds,
@@ -114,71 +110,51 @@ export function protocolInstance({
 
     leave() {
       hasLeft = true
-      isLinked = false
+      isConnected = false
       lease.end()
-      send(encodeNotification({ says: 'bye', instance: name }))
+      send(encodeNotification({ kind: 'bye', instance: name }))
     },
   }
 
   function beat(): void {
-    beats += 1
-    beatsSent.set(beats, { sentAt: currentMoment(clock), hasReturned: false, isVerified: false })
-    beatsSent.delete(beats - REMEMBERED_BEATS)
-    send(encodeNotification({ says: 'beat', instance: name, n: beats }))
+    send(encodeNotification({ kind: 'beat', instance: name, n: heartbeats.record() }))
   }
 
   function handle(message: ProtocolMessage): void {
-    switch (message.says) {
+    switch (message.kind) {
       case 'changed':
         for (const invalidation of message.invalidations) apply(invalidation)
         break
       case 'beat':
-        if (message.instance === name) cameBack(message.n)
-        else others.heardBeat(message.instance)
+        if (message.instance === name) returned(message.n)
+        else others.receivedHeartbeat(message.instance)
         break
       case 'ask':
-        if (message.instance === name) others.heardEcho(message.n)
-        else send(encodeNotification({ says: 'seen', instance: name, asker: message.instance, n: message.n }))
+        if (message.instance === name) others.receivedEcho(message.n)
+        else send(encodeNotification({ kind: 'seen', instance: name, asker: message.instance, n: message.n }))
         break
       case 'seen':
-        if (message.asker === name) others.heardSeen(message.instance, message.n)
+        if (message.asker === name) others.receivedAcknowledgement(message.instance, message.n)
         break
       case 'bye':
-        others.heardBye(message.instance)
+        others.receivedBye(message.instance)
         break
     }
   }
 
-  function cameBack(n: number): void {
-    const sentAt = beatsSent.get(n)?.sentAt
+  function returned(n: number): void {
+    const sentAt = heartbeats.sentAt(n)
     if (sentAt === undefined) return
     onReturn(clock.monotonicMs() - sentAt.monotonicMs)
-    confirm(n, 'hasReturned')
+    heartbeats.confirm(n, 'hasReturned')
   }
 
-  /** Grants the lease of a heartbeat that came back and whose statement found the triggers intact. */
-  function confirm(n: number, what: 'hasReturned' | 'isVerified'): void {
-    const sent = beatsSent.get(n)
-    if (sent === undefined) return
-    sent[what] = true
-    if (!sent.hasReturned || !sent.isVerified) return
-    // Earlier heartbeats that are still in flight prove less than this one.
-    for (const earlier of [...beatsSent.keys()]) if (earlier <= n) beatsSent.delete(earlier)
-    if (isUnderstood) lease.grant(sent.sentAt)
-  }
-
-  function distrust(triggers: TriggerState): void {
+  /** Starts again from the triggers in this state: an empty cache, no lease, no known instance. */
+  function reset(triggers: TriggerState): void {
     fingerprint = triggers.fingerprint
     lease.end()
     apply({ kind: 'everything' })
-    others.unlinked()
-    if (triggers.problems.length === 0 && isUnderstood) others.linked()
+    others.disconnected()
+    if (triggers.problems.length === 0 && isUnderstood) others.connected()
   }
-}
-
-/** A heartbeat of this instance that has not granted a lease yet. */
-interface Beat {
-  readonly sentAt: Moment
-  hasReturned: boolean
-  isVerified: boolean
 }

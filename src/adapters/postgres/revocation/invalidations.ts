@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client } from 'pg'
 import type { Invalidation, Invalidations } from '../../../application/ports/invalidations.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { BEAT_MS, protocolInstance } from './instance.ts'
+import { BEAT_MS } from './heartbeats.ts'
+import { protocolInstance } from './instance.ts'
 import { LEASE_MS } from './lease.ts'
-import { CHANNEL } from './notifications.ts'
+import { createListener } from './listener.ts'
 import { createPublisher } from './publisher.ts'
-import { createReconnectingClient } from './reconnecting-client.ts'
+import { createSuspension, type InvalidationsEvent } from './suspension.ts'
 
 /** The options of invalidations over PostgreSQL. */
 export interface PostgresInvalidationsOptions {
@@ -25,20 +25,11 @@ export interface PostgresInvalidationsOptions {
   readonly onLag?: ((lagMs: number) => void) | undefined
 }
 
-/** An event of the invalidations, for the log. */
-export interface InvalidationsEvent {
-  readonly kind: 'suspended' | 'resumed' | 'not_understood'
-  readonly detail: string
-}
-
 /** Invalidations among all processes of one database. */
 export interface PostgresInvalidations extends Invalidations {
-  /** Announces that this process has stopped serving, and closes its two connections. */
+  /** Publishes that this process has stopped serving, and closes its two connections. */
   close(): Promise<void>
 }
-
-/** A listener connection that does not receive this process's own messages for this duration is replaced. */
-const MAX_SILENCE_MS = 2 * LEASE_MS
 
 /**
  * Invalidations over LISTEN and NOTIFY: triggers publish every change, also those of other programs. While the listener
@@ -53,13 +44,11 @@ export function postgresInvalidations({
   onEvent,
   onLag,
 }: PostgresInvalidationsOptions): PostgresInvalidations {
+  const suspension = createSuspension(clock, onEvent)
   const subscribers: ((invalidation: Invalidation) => void)[] = []
-  let receivedMs = Infinity
-  let currentMs = clock.monotonicMs()
-  let isSuspended = false
   let problem = 'The listener connection to the database is not up yet.'
 
-  const voice = createPublisher({
+  const publisher = createPublisher({
     url,
     prepared,
     onUp: () => instance.beat(),
@@ -74,21 +63,20 @@ export function postgresInvalidations({
   const instance = protocolInstance({
     name: randomUUID(),
     clock,
-    send: voice.say,
+    send: publisher.publish,
     apply,
     warn: () =>
       onEvent({ kind: 'not_understood', detail: 'A notification of an unknown version was received.' }),
     onReturn: onLag,
   })
-  const link = createReconnectingClient({
+  const listener = createListener({
     url: directUrl,
-    name: 'latchkey link',
-    prepare: (client) => client.query(`listen ${CHANNEL}`),
-    onUp: listenTo,
+    clock,
+    onUp: () => instance.connected(),
+    onNotification: (payload) => instance.received(payload),
     onDown(reason) {
       problem = reason
-      receivedMs = Infinity
-      instance.unlinked()
+      instance.disconnected()
     },
   })
   const beating = setInterval(beat, BEAT_MS)
@@ -105,8 +93,8 @@ export function postgresInvalidations({
     async close() {
       clearInterval(beating)
       instance.leave()
-      await voice.close()
-      await link.close()
+      await publisher.close()
+      await listener.close()
     },
   }
 
@@ -114,28 +102,10 @@ export function postgresInvalidations({
     for (const subscriber of subscribers) subscriber(invalidation)
   }
 
-  function listenTo(client: Client): void {
-    receivedMs = clock.monotonicMs()
-    client.on('notification', ({ payload = '' }) => {
-      receivedMs = clock.monotonicMs()
-      instance.heard(payload)
-    })
-    instance.linked()
-  }
-
   function beat(): void {
-    const nowMs = clock.monotonicMs()
     instance.beat()
-    if (nowMs - receivedMs > MAX_SILENCE_MS)
-      link.renew('The listener connection to the database receives nothing.')
-    if (instance.holdsLease()) {
-      currentMs = nowMs
-      if (isSuspended) onEvent({ kind: 'resumed', detail: 'Validations are cached again.' })
-      isSuspended = false
-    } else if (!isSuspended && nowMs - currentMs > LEASE_MS) {
-      isSuspended = true
-      onEvent({ kind: 'suspended', detail: `Each validation reads the database. ${problem}` })
-    }
+    listener.checkSilence()
+    suspension.update(instance.holdsLease(), problem)
   }
 }
 

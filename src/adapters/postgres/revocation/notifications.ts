@@ -8,44 +8,44 @@ const VERSION = '1'
 
 /** One message. `n` counts from 1, separately for each instance. */
 export type ProtocolMessage =
-  | { readonly says: 'changed'; readonly invalidations: readonly Invalidation[] }
+  | { readonly kind: 'changed'; readonly invalidations: readonly Invalidation[] }
   /** A heartbeat. A receiver has applied every change that committed before it was sent. */
-  | { readonly says: 'beat'; readonly instance: string; readonly n: number }
+  | { readonly kind: 'beat'; readonly instance: string; readonly n: number }
   /** Asks every instance to acknowledge when it has applied everything before this message. */
-  | { readonly says: 'ask'; readonly instance: string; readonly n: number }
+  | { readonly kind: 'ask'; readonly instance: string; readonly n: number }
   /** The acknowledgement of an ask. */
-  | { readonly says: 'seen'; readonly instance: string; readonly asker: string; readonly n: number }
+  | { readonly kind: 'seen'; readonly instance: string; readonly asker: string; readonly n: number }
   /** The instance has stopped serving. */
-  | { readonly says: 'bye'; readonly instance: string }
+  | { readonly kind: 'bye'; readonly instance: string }
 
 /** Returns the payload of an instance's message. */
-export function encodeNotification(message: Exclude<ProtocolMessage, { says: 'changed' }>): string {
-  const words = [VERSION, message.says, message.instance]
-  if (message.says === 'seen') words.push(message.asker)
-  if (message.says !== 'bye') words.push(String(message.n))
+export function encodeNotification(message: Exclude<ProtocolMessage, { kind: 'changed' }>): string {
+  const words = [VERSION, message.kind, message.instance]
+  if (message.kind === 'seen') words.push(message.asker)
+  if (message.kind !== 'bye') words.push(String(message.n))
   return words.join(' ')
 }
 
 /** Decodes a payload. Returns null for an unknown format, which may mean anything. */
 export function decodeNotification(payload: string): ProtocolMessage | null {
-  const [version, says, ...words] = payload.split(' ')
+  const [version, kind, ...words] = payload.split(' ')
   if (version !== VERSION || words.includes('')) return null
   const [first = '', second = '', third = ''] = words
-  switch (`${says} ${words.length}`) {
+  switch (`${kind} ${words.length}`) {
     case 'forget 0':
       return changed([{ kind: 'everything' }])
     case 'beat 2':
-      return numbered(second, (n) => ({ says: 'beat', instance: first, n }))
+      return numbered(second, (n) => ({ kind: 'beat', instance: first, n }))
     case 'ask 2':
-      return numbered(second, (n) => ({ says: 'ask', instance: first, n }))
+      return numbered(second, (n) => ({ kind: 'ask', instance: first, n }))
     case 'seen 3':
-      return numbered(third, (n) => ({ says: 'seen', instance: first, asker: second, n }))
+      return numbered(third, (n) => ({ kind: 'seen', instance: first, asker: second, n }))
     case 'bye 1':
-      return { says: 'bye', instance: first }
+      return { kind: 'bye', instance: first }
   }
   if (first === '') return null
-  if (says === 'digests') return changed(words.map((digest) => ({ kind: 'digest', digest })))
-  if (says === 'customers') return changed(words.map((customerId) => ({ kind: 'customer', customerId })))
+  if (kind === 'digests') return changed(words.map((digest) => ({ kind: 'digest', digest })))
+  if (kind === 'customers') return changed(words.map((customerId) => ({ kind: 'customer', customerId })))
   return null
 }
 
@@ -54,5 +54,5 @@ function numbered(word: string, message: (n: number) => ProtocolMessage): Protoc
 }
 
 function changed(invalidations: readonly Invalidation[]): ProtocolMessage {
-  return { says: 'changed', invalidations }
+  return { kind: 'changed', invalidations }
 }

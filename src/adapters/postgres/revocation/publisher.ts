@@ -7,7 +7,7 @@ import { TRIGGER_FINGERPRINT, TRIGGER_PROBLEMS, type TriggerState } from './trig
 /** Publishes messages to all instances, in order, over a separate connection. */
 export interface Publisher {
   /** Publishes the payload as soon as the connection is free. Without a connection the payload is lost. */
-  say(payload: string): void
+  publish(payload: string): void
   /** Closes the connection once all payloads are published. */
   close(): Promise<void>
 }
@@ -48,7 +48,7 @@ export function createPublisher({
   })
 
   return {
-    say(payload) {
+    publish(payload) {
       if (client === null) return
       queued.push(payload)
       if (publishing === null) publishing = publishAll(client)

@@ -33,12 +33,12 @@ describe('An instance', () => {
   /** The statement of a payload has committed, and its notification has arrived. */
   function comeBack(payload: string, triggers: TriggerState = INTACT): void {
     instance.published(payload, triggers)
-    instance.heard(payload)
+    instance.received(payload)
   }
 
   /** Linked for long enough to have heard of every other instance that holds a lease. */
-  function linkForLong(): void {
-    instance.linked()
+  function connectForLong(): void {
+    instance.connected()
     instance.published('1 beat me 1', INTACT)
     clock.advance(LEASE_MS)
   }
@@ -52,7 +52,7 @@ describe('An instance', () => {
 
   it('sends a heartbeat when it is connected, clears the cache when that is published, and then gets its lease', () => {
     assert.deepEqual(
-      storyOf(() => instance.linked()),
+      storyOf(() => instance.connected()),
       ['1 beat me 1'],
     )
     assert.deepEqual(
@@ -60,13 +60,13 @@ describe('An instance', () => {
       [EVERYTHING],
     )
     assert.equal(instance.holdsLease(), false)
-    instance.heard('1 beat me 1')
+    instance.received('1 beat me 1')
     assert.equal(instance.holdsLease(), true)
   })
 
   it('takes no lease from a heartbeat whose statement has no result yet', () => {
-    instance.linked()
-    instance.heard('1 beat me 1')
+    instance.connected()
+    instance.received('1 beat me 1')
     assert.equal(instance.holdsLease(), false)
     instance.published('1 beat me 1', INTACT)
     assert.equal(instance.holdsLease(), true)
@@ -77,7 +77,7 @@ describe('An instance', () => {
     ['were replaced', { fingerprint: 'replaced', problems: [] }],
   ] as const) {
     it(`clears the cache and ends its lease when the triggers ${change}`, () => {
-      instance.linked()
+      instance.connected()
       comeBack('1 beat me 1')
       instance.beat()
       assert.deepEqual(
@@ -85,7 +85,7 @@ describe('An instance', () => {
         [EVERYTHING],
       )
       assert.equal(instance.holdsLease(), false)
-      instance.heard('1 beat me 2')
+      instance.received('1 beat me 2')
       assert.equal(instance.holdsLease(), triggers.problems.length === 0)
       instance.beat()
       assert.deepEqual(
@@ -96,11 +96,11 @@ describe('An instance', () => {
     })
 
     it(`waits a whole lease without asking when the triggers ${change}`, async () => {
-      linkForLong()
+      connectForLong()
       let settled = 0
       void instance.settled().then(() => settled++)
       instance.published('1 ask me 1', triggers)
-      instance.heard('1 ask me 1')
+      instance.received('1 ask me 1')
       const said = storyOf(() => {
         void instance.settled().then(() => settled++)
       })
@@ -115,7 +115,7 @@ describe('An instance', () => {
   }
 
   it('holds a lease from the time when the returned heartbeat was sent', () => {
-    instance.linked()
+    instance.connected()
     clock.advance(600)
     comeBack('1 beat me 1')
     assert.equal(instance.holdsLease(), true)
@@ -124,8 +124,8 @@ describe('An instance', () => {
   })
 
   it('takes no lease from a heartbeat of another, nor twice from its own', () => {
-    instance.linked()
-    instance.heard('1 beat you 1')
+    instance.connected()
+    instance.received('1 beat you 1')
     assert.equal(instance.holdsLease(), false)
     comeBack('1 beat me 1')
     clock.advance(LEASE_MS)
@@ -134,7 +134,7 @@ describe('An instance', () => {
   })
 
   it('takes no lease back to an earlier heartbeat that comes late', () => {
-    instance.linked()
+    instance.connected()
     clock.advance(250)
     instance.beat()
     comeBack('1 beat me 2')
@@ -146,26 +146,26 @@ describe('An instance', () => {
   it('sends nothing and applies nothing while it is not connected', () => {
     const doing = () => {
       instance.beat()
-      instance.heard('1 forget')
-      instance.heard('1 ask you 1')
-      instance.heard('2 whatever')
+      instance.received('1 forget')
+      instance.received('1 ask you 1')
+      instance.received('2 whatever')
     }
     assert.deepEqual(storyOf(doing), [])
-    instance.linked()
-    instance.unlinked()
+    instance.connected()
+    instance.disconnected()
     assert.deepEqual(storyOf(doing), [])
     assert.deepEqual(warnings, [])
   })
 
   it('loses the lease with the link, and no heartbeat from before brings one', () => {
-    instance.linked()
+    instance.connected()
     comeBack('1 beat me 1')
     instance.beat()
-    instance.unlinked()
+    instance.disconnected()
     assert.equal(instance.holdsLease(), false)
     comeBack('1 beat me 2')
     assert.equal(instance.holdsLease(), false)
-    instance.linked()
+    instance.connected()
     comeBack('1 beat me 2')
     assert.equal(instance.holdsLease(), false)
     comeBack('1 beat me 3')
@@ -173,12 +173,12 @@ describe('An instance', () => {
   })
 
   it('applies invalidations in order and acknowledges an ask after them', () => {
-    instance.linked()
+    instance.connected()
     const doing = () => {
-      instance.heard('1 digests d1 d2')
-      instance.heard('1 customers c1')
-      instance.heard('1 forget')
-      instance.heard('1 ask you 5')
+      instance.received('1 digests d1 d2')
+      instance.received('1 customers c1')
+      instance.received('1 forget')
+      instance.received('1 ask you 5')
     }
     assert.deepEqual(storyOf(doing), [
       { kind: 'digest', digest: 'd1' },
@@ -190,19 +190,19 @@ describe('An instance', () => {
   })
 
   it('acknowledges asks without a lease too', () => {
-    instance.linked()
+    instance.connected()
     assert.equal(instance.holdsLease(), false)
     assert.deepEqual(
-      storyOf(() => instance.heard('1 ask you 1')),
+      storyOf(() => instance.received('1 ask you 1')),
       ['1 seen me you 1'],
     )
   })
 
   it('clears the cache and holds no lease from a message that it cannot decode until the next connection', () => {
-    instance.linked()
+    instance.connected()
     comeBack('1 beat me 1')
     assert.deepEqual(
-      storyOf(() => instance.heard('2 digests d1')),
+      storyOf(() => instance.received('2 digests d1')),
       [EVERYTHING],
     )
     assert.deepEqual(warnings, ['2 digests d1'])
@@ -212,18 +212,18 @@ describe('An instance', () => {
     assert.equal(instance.holdsLease(), false)
     // It still applies the messages that it can decode.
     assert.deepEqual(
-      storyOf(() => instance.heard('1 digests d2')),
+      storyOf(() => instance.received('1 digests d2')),
       [{ kind: 'digest', digest: 'd2' }],
     )
-    instance.unlinked()
-    instance.linked()
+    instance.disconnected()
+    instance.connected()
     comeBack('1 beat me 3')
     assert.equal(instance.holdsLease(), true)
   })
 
   it('settles a change when its ask has returned and the others have acknowledged it', async () => {
-    linkForLong()
-    instance.heard('1 beat you 9')
+    connectForLong()
+    instance.received('1 beat you 9')
     let isSettled = false
     const said = storyOf(() => {
       void instance.settled().then(() => {
@@ -237,19 +237,19 @@ describe('An instance', () => {
       await turn()
       assert.equal(isSettled, false, payload)
     }
-    instance.heard('1 seen you me 1')
+    instance.received('1 seen you me 1')
     await turn()
     assert.equal(isSettled, true)
   })
 
   it('takes an ask from before its link was lost for no acknowledgement', async () => {
-    linkForLong()
+    connectForLong()
     let isSettled = false
     void instance.settled().then(() => {
       isSettled = true
     })
-    instance.unlinked()
-    instance.linked()
+    instance.disconnected()
+    instance.connected()
     // The link is too young to have heard of every instance that holds a lease.
     comeBack('1 ask me 1')
     await turn()
@@ -257,9 +257,9 @@ describe('An instance', () => {
   })
 
   it('acknowledges nothing by its list after a message that it cannot decode', async () => {
-    linkForLong()
+    connectForLong()
     // Of an instance of a newer release, which may hold a lease.
-    instance.heard('2 beat newer 4')
+    instance.received('2 beat newer 4')
     let isSettled = false
     void instance.settled().then(() => {
       isSettled = true
@@ -270,16 +270,16 @@ describe('An instance', () => {
   })
 
   it('does not wait for an instance that leaves', async () => {
-    linkForLong()
-    instance.heard('1 beat you 9')
+    connectForLong()
+    instance.received('1 beat you 9')
     const settled = instance.settled()
     comeBack('1 ask me 1')
-    instance.heard('1 bye you')
+    instance.received('1 bye you')
     await settled
   })
 
   it('announces that it stops, holds no lease and sends nothing more', () => {
-    instance.linked()
+    instance.connected()
     comeBack('1 beat me 1')
     instance.beat()
     assert.deepEqual(
@@ -288,18 +288,18 @@ describe('An instance', () => {
     )
     assert.equal(instance.holdsLease(), false)
     comeBack('1 beat me 2')
-    instance.heard('1 ask you 1')
+    instance.received('1 ask you 1')
     instance.beat()
     assert.equal(instance.holdsLease(), false)
     // Its link may be made again while it closes.
-    instance.unlinked()
-    instance.linked()
+    instance.disconnected()
+    instance.connected()
     assert.equal(instance.holdsLease(), false)
     assert.equal(story.at(-1), '1 bye me')
   })
 
   it('remembers as many heartbeats as can be in flight within a lease', () => {
-    instance.linked()
+    instance.connected()
     for (let beat = 2; beat <= 8; beat += 1) instance.beat()
     comeBack('1 beat me 1')
     assert.equal(instance.holdsLease(), true)

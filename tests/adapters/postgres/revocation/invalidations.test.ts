@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  type InvalidationsEvent,
   leaseTimedInvalidations,
   type PostgresInvalidations,
   postgresInvalidations,
 } from '../../../../src/adapters/postgres/revocation/invalidations.ts'
+import type { InvalidationsEvent } from '../../../../src/adapters/postgres/revocation/suspension.ts'
 import { systemClock } from '../../../../src/adapters/system-clock/clock.ts'
 import type { Invalidation } from '../../../../src/application/ports/invalidations.ts'
 import { invalidationsContract } from '../../../../src/testing/contracts/invalidations.ts'
@@ -132,7 +132,7 @@ describe('invalidations among instances', () => {
 
   it('a lost listener connection is reopened, and the cache is cleared', async () => {
     const one = await join(stores.database)
-    await signal('latchkey link')
+    await signal('latchkey listener')
     await until(() => !one.isCurrent())
     await until(one.isCurrent)
     assert.deepEqual(one.applied, [{ kind: 'everything' }])
@@ -186,7 +186,7 @@ describe('invalidations among instances', () => {
       await sleep(LEASE_MS / 2)
       assert.equal(one.isCurrent(), false)
       assert.equal(one.events[0]?.kind, 'not_understood')
-      await signal('latchkey link')
+      await signal('latchkey listener')
       await until(one.isCurrent)
       await cleanUp()
     }

@@ -7,15 +7,15 @@ import {
 } from '../../../../src/adapters/postgres/revocation/notifications.ts'
 
 describe('A protocol message', () => {
-  const said: readonly Exclude<ProtocolMessage, { says: 'changed' }>[] = [
-    { says: 'beat', instance: 'a', n: 1 },
-    { says: 'ask', instance: 'a', n: 12 },
-    { says: 'seen', instance: 'a', asker: 'b', n: 3_000_000_000 },
-    { says: 'bye', instance: 'a' },
+  const said: readonly Exclude<ProtocolMessage, { kind: 'changed' }>[] = [
+    { kind: 'beat', instance: 'a', n: 1 },
+    { kind: 'ask', instance: 'a', n: 12 },
+    { kind: 'seen', instance: 'a', asker: 'b', n: 3_000_000_000 },
+    { kind: 'bye', instance: 'a' },
   ]
 
   for (const notice of said) {
-    it(`that says ${notice.says} reads as it was written`, () => {
+    it(`that kind ${notice.kind} reads as it was written`, () => {
       assert.deepEqual(decodeNotification(encodeNotification(notice)), notice)
     })
   }
@@ -31,18 +31,18 @@ describe('A protocol message', () => {
 
   it('of the triggers names digests, customers or everything', () => {
     assert.deepEqual(decodeNotification('1 digests d1 d2'), {
-      says: 'changed',
+      kind: 'changed',
       invalidations: [
         { kind: 'digest', digest: 'd1' },
         { kind: 'digest', digest: 'd2' },
       ],
     })
     assert.deepEqual(decodeNotification('1 customers c1'), {
-      says: 'changed',
+      kind: 'changed',
       invalidations: [{ kind: 'customer', customerId: 'c1' }],
     })
     assert.deepEqual(decodeNotification('1 forget'), {
-      says: 'changed',
+      kind: 'changed',
       invalidations: [{ kind: 'everything' }],
     })
   })

@@ -1,0 +1,59 @@
+import type { Client } from 'pg'
+import type { Clock } from '../../../lib/clock.ts'
+import { LEASE_MS } from './lease.ts'
+import { CHANNEL } from './notifications.ts'
+import { createReconnectingClient } from './reconnecting-client.ts'
+
+/** The connection that receives notifications. It is reopened whenever it is lost. */
+export interface Listener {
+  /** Replaces the connection if it has been silent for too long. Called at least as often as heartbeats are sent. */
+  checkSilence(): void
+  /** Closes the connection for good. */
+  close(): Promise<void>
+}
+
+/** A connection that does not receive this process's own messages for this duration is replaced. */
+const MAX_SILENCE_MS = 2 * LEASE_MS
+
+/** Opens the listener connection. `url` must not be that of a transaction pooler, which loses notifications. */
+export function createListener({
+  url,
+  clock,
+  onUp,
+  onNotification,
+  onDown,
+}: {
+  readonly url: string
+  readonly clock: Clock
+  /** Called when the connection listens, before it receives a notification. */
+  readonly onUp: (client: Client) => void
+  readonly onNotification: (payload: string) => void
+  readonly onDown: (reason: string) => void
+}): Listener {
+  let receivedMs = Infinity
+  const connection = createReconnectingClient({
+    url,
+    name: 'latchkey listener',
+    prepare: (client) => client.query(`listen ${CHANNEL}`),
+    onUp(client) {
+      receivedMs = clock.monotonicMs()
+      client.on('notification', ({ payload = '' }) => {
+        receivedMs = clock.monotonicMs()
+        onNotification(payload)
+      })
+      onUp(client)
+    },
+    onDown(reason) {
+      receivedMs = Infinity
+      onDown(reason)
+    },
+  })
+
+  return {
+    checkSilence() {
+      if (clock.monotonicMs() - receivedMs > MAX_SILENCE_MS)
+        connection.renew('The listener connection to the database receives nothing.')
+    },
+    close: () => connection.close(),
+  }
+}
