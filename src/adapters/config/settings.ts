@@ -41,12 +41,8 @@ export const SETTINGS = [
     '`auto`: migrate on start, one process at a time; `off`: refuse to start on an old schema',
   ),
   setting('WORKERS', '1', 'processes that share the address, each with its own cache and pool'),
-  setting(
-    'TOKEN_PREFIX',
-    'lk',
-    'prefix of new tokens: a lower-case letter, then up to 15 lower-case letters or digits',
-  ),
-  setting('TOKEN_TTL', '30d', 'lifetime of a login token, or `never`'),
+  setting('TOKEN_PREFIX', 'lk', 'prefix of new tokens'),
+  setting('TOKEN_TTL', '30d', 'lifetime of a login token; `never`: it does not expire'),
   setting('TOKEN_CACHE_TTL', '60s', 'maximum lifetime of a cached validation; `0s` disables the cache'),
   setting(
     'TOKEN_CACHE_MAX',
@@ -63,7 +59,7 @@ export const SETTINGS = [
   setting(
     'SERVICE_TOKENS',
     unset('unset'),
-    '`name=secret`, comma-separated; unset: service routes return 401',
+    'tokens of programs, separated by commas; unset: service routes return 401',
     {
       example: 'monitor=replace-with-the-output-of-service-token-new',
       secret: true,
@@ -72,7 +68,7 @@ export const SETTINGS = [
   setting('APP_VERSION', unset('package version'), 'version that `/api/status` reports', {
     example: '1.4.0',
   }),
-  setting('BCRYPT_COST', '12', '4 to 15; below 10 prints a warning'),
+  setting('BCRYPT_COST', '12', 'cost of new password hashes; below 10 prints a warning'),
   setting(
     'HASHING_CONCURRENCY',
     unset('processors / `WORKERS`'),
@@ -81,19 +77,19 @@ export const SETTINGS = [
       example: '2',
     },
   ),
-  setting('COMMON_PASSWORDS', 'refused', 'the most common passwords: `refused` or `accepted`'),
-  setting('LOGIN_LIMIT_ACCOUNT', '10/15m', 'failed logins by account and address, at most 100, or `off`'),
-  setting('LOGIN_LIMIT_ADDRESS', '100/15m', 'failed logins by address, or `off`'),
+  setting('COMMON_PASSWORDS', 'refused', '`refused`: a new password must not be among the most common ones'),
+  setting('LOGIN_LIMIT_ACCOUNT', '10/15m', 'failed logins of one account from one address; `off`: no limit'),
+  setting('LOGIN_LIMIT_ADDRESS', '100/15m', 'failed logins from one address; `off`: no limit'),
   setting(
     'TRUST_PROXY',
     '0',
     'number of proxies whose `X-Forwarded-For` entries are trusted, from the right',
   ),
-  setting('LOG_LEVEL', 'info', '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`'),
+  setting('LOG_LEVEL', 'info', 'least severe level that is logged; `silent` logs nothing'),
   setting(
     'ACCESS_LOG',
     'failures',
-    'responses to log: `failures` (401, 403, 429), `all` or `off`; bugs are always logged',
+    'responses that are logged; `failures`: 401, 403 and 429; bugs are always logged',
   ),
   setting(
     'LOG_ERROR_MESSAGES',
