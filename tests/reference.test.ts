@@ -5,7 +5,6 @@ import { describe, test } from 'node:test'
 import { parser } from '@prometheus-io/lezer-promql'
 import { parseDotEnv } from '../src/adapters/config/dot-env.ts'
 import { readConfiguration } from '../src/adapters/config/read-configuration.ts'
-import type { Setting } from '../src/adapters/config/setting.ts'
 import { SETTINGS } from '../src/adapters/config/settings.ts'
 import { STATUS_BY_REASON } from '../src/adapters/http/failure-reasons.ts'
 import { SERVICE_CHECKS } from '../src/adapters/postgres/diagnostics/service-checks.ts'
@@ -19,6 +18,7 @@ import { createTestApp } from '../src/testing/test-app.ts'
 import { checkTable, readHeadings, readTable } from './support/document.ts'
 import { fencedBlocks } from './support/fenced-blocks.ts'
 import {
+  acceptedValues,
   code,
   listCommands,
   listExports,
@@ -58,7 +58,7 @@ describe('The page of the settings', () => {
 describe('.env.example', () => {
   const path = join(root, '.env.example')
 
-  test('has every setting with its meaning and default, in the order of the settings', () => {
+  test('has every setting with its meaning, accepted values and default, in the order of the settings', () => {
     const [head = '', ...blocks] = readFileSync(path, 'utf8').trimEnd().split('\n\n')
     const expected = SETTINGS.map(exampleBlock)
     if (process.env.UPDATE_DOCUMENTS === '1') writeFileSync(path, `${[head, ...expected].join('\n\n')}\n`)
@@ -69,13 +69,14 @@ describe('.env.example', () => {
     assert.deepEqual(parseDotEnv(readFileSync(path, 'utf8')), { variables: new Map(), problems: [] })
   })
 
-  function exampleBlock({ name, default: text, shownDefault, meaning, example, secret }: Setting): string {
+  function exampleBlock(setting: (typeof SETTINGS)[number]): string {
+    const { name, default: text, shownDefault, meaning, example, secret } = setting
     const remarks = [
+      acceptedValues(setting),
       ...(text === null ? [`default: ${shownDefault}`] : []),
       ...(secret ? [`or ${name}_FILE=<path>`] : []),
     ]
-    const remark = remarks.length === 0 ? '' : ` (${remarks.join('; ')})`
-    return `# ${meaning}${remark}\n# ${name}=${example}`
+    return `# ${meaning} (${remarks.join('; ')})\n# ${name}=${example}`
   }
 })
 

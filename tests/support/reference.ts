@@ -34,13 +34,14 @@ export function settingRow(setting: (typeof SETTINGS)[number]): readonly string[
   ]
 }
 
-/** Derives the accepted values from the message for an invalid one. */
-function acceptedValues({ parser }: Setting): string {
+/** Returns the accepted values of a setting, derived from the message for an invalid one. */
+export function acceptedValues({ parser }: Setting): string {
   const message = v.safeParse(parser, INVALID).issues?.[0].message ?? ''
   const words = /^Must be one of (.*)\.$/.exec(message)?.[1]
   if (words !== undefined) return words.split(', ').map(code).join(', ')
   return message
     .replace(/^.*?ust be /, '')
+    .replace(/^(?:off|never|name=secret)|<failures>\/<duration>/g, code)
     .replace(/\.$/, '')
     .replace('a whole number above 0 and a unit (ms, s, m, h, d), at most 3650d', 'a duration above 0')
     .replace('a whole number and a unit (ms, s, m, h, d), at most 3650d', 'a duration')
