@@ -102,7 +102,7 @@ test('the alerts are valid queries of existing metrics', async () => {
 
 test('the named events of the log and the audit log, and the checks of doctor, exist', () => {
   for (const name of findNames(/`([a-z_]+\.[a-z_]+)`/g)) {
-    if (/\.(ts|md|cfg|conf|json|sql)$/.test(name) || name in AUDIT_EVENTS) continue
+    if (/\.(ts|js|md|cfg|conf|json|sql)$/.test(name) || name in AUDIT_EVENTS) continue
     const [group, kind] = name.split('.')
     const isWhole = SOURCE.includes(`'${name}'`)
     const isComposed = SOURCE.includes(`\`${group}.\${`) && SOURCE.includes(`'${kind}'`)
