@@ -1,4 +1,4 @@
-/** Four instances behind HAProxy on this machine, to look at: `npm run cluster-demo`, until Ctrl-C. */
+/** Runs four instances behind HAProxy on this machine until Ctrl-C: `npm run cluster-demo`. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,20 +10,20 @@ import { type RunningProcess, runLatchkey, startLatchkey } from '../tests/suppor
 const INSTANCES = 4
 const EMAIL = 'demo@example.com'
 
-const asked = new Promise<void>((resolve) => {
+const interrupted = new Promise<void>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve())
 })
-process.exitCode = hasHaProxy() ? await demonstrate() : await refuse()
+process.exitCode = hasHaProxy() ? await demonstrate() : refuse()
 
-async function refuse(): Promise<number> {
+function refuse(): number {
   process.stderr.write('cluster-demo: HAProxy is not installed: on Debian, apt-get install haproxy.\n')
   return 1
 }
 
-/** Starts everything, tells what to try, and ends everything in the opposite order. */
+/** Starts everything, prints commands to try, and stops everything in reverse order. */
 async function demonstrate(): Promise<number> {
   const home = mkdtempSync(join(tmpdir(), 'latchkey-demo-'))
-  // The account that runs the server has to pass through.
+  // The account of the PostgreSQL server needs to traverse this folder.
   await chmod(home, 0o755)
   const closings: (() => unknown)[] = [() => rmSync(home, { recursive: true, force: true })]
   try {
@@ -35,8 +35,8 @@ async function demonstrate(): Promise<number> {
     const { code, stderr } = await runLatchkey(add, { cwd: home, env, input: password })
     if (code !== 0) throw new Error(stderr)
     const instances: RunningProcess[] = []
-    closings.push(() => endAll(instances))
-    // Apart from the terminal: they would hear a Ctrl-C twice, and a second signal ends them at once.
+    closings.push(() => stopAll(instances))
+    // Detached from the terminal: otherwise they would receive Ctrl-C twice, and the second signal stops them at once.
     for (let n = 0; n < INSTANCES; n++)
       instances.push(startLatchkey(['serve'], { cwd: home, env, detached: true }))
     const addresses = instances.map((instance) => instance.until(/"address":"(http:[^"]+)"/))
@@ -44,7 +44,7 @@ async function demonstrate(): Promise<number> {
     const balancer = await openHaProxy(urls.map((url) => Number(new URL(url).port)))
     closings.push(() => balancer.close())
     process.stdout.write(welcome(balancer.url, urls, password))
-    await asked
+    await interrupted
     return 0
   } catch (error) {
     process.stderr.write(`cluster-demo: ${(error as Error).message}\n`)
@@ -54,7 +54,7 @@ async function demonstrate(): Promise<number> {
   }
 }
 
-async function endAll(instances: readonly RunningProcess[]): Promise<void> {
+async function stopAll(instances: readonly RunningProcess[]): Promise<void> {
   for (const { child } of instances) child.kill('SIGINT')
   await Promise.all(instances.map(({ ended }) => ended))
 }
@@ -62,18 +62,18 @@ async function endAll(instances: readonly RunningProcess[]): Promise<void> {
 function welcome(url: string, instances: readonly string[], password: string): string {
   return `HAProxy at ${url}, in front of ${instances.join(', ')}.
 
-Log in by way of the balancer, and show the token to each instance:
+Log in through the load balancer, and call each instance with the token:
 
   TOKEN=$(curl -sS ${url}/api/login \\
     -H 'Content-Type: application/json' -d '{"email":"${EMAIL}","password":"${password}"}' |
     sed -n 's/.*"token":"\\([^"]*\\)".*/\\1/p')
 ${instances.map((instance) => `  curl -sS -w '\\n' -X POST ${instance}/api/me -H "Authorization: Bearer $TOKEN"`).join('\n')}
 
-Log out, and each instance refuses it:
+Log out, and each instance refuses the token:
 
   curl -sS -w '\\n' -X POST ${url}/api/logout -H "Authorization: Bearer $TOKEN"
 ${instances.map((instance) => `  curl -sS -w '\\n' -X POST ${instance}/api/me -H "Authorization: Bearer $TOKEN"`).join('\n')}
 
-Ctrl-C ends everything, and leaves nothing.
+Ctrl-C stops everything and removes all data.
 `
 }

@@ -14,10 +14,10 @@ if (problem === null) {
     routes: () =>
       orderRoutes({ orders: postgresOrders(database.pool()), clock: systemClock, ids: randomIds }),
   })
-  // The service has answered its last request by now.
+  // The service has sent its last response.
   await database.close()
 } else {
-  // Before anything starts: the service would make a database of its own, which holds no orders.
+  // Without DATABASE_URL, the service would start an embedded database, which has no orders.
   process.stderr.write(`orders: ${problem}\n`)
   process.exitCode = 1
 }

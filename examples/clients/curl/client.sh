@@ -1,6 +1,6 @@
 #!/bin/sh
-# Logs in, asks who that is, and logs out. LATCHKEY_URL, LATCHKEY_EMAIL and LATCHKEY_PASSWORD say where and as whom;
-# LATCHKEY_TOKEN may hold the token of an earlier login. Exits 0 when done, 1 when refused, 2 when a setting is missing.
+# Logs in, calls me, and logs out, with LATCHKEY_URL, LATCHKEY_EMAIL and LATCHKEY_PASSWORD. LATCHKEY_TOKEN can be the token
+# of an earlier login. Exits 0 when done, 1 when refused, 2 when a setting is missing.
 set -eu
 
 for name in LATCHKEY_URL LATCHKEY_EMAIL LATCHKEY_PASSWORD; do
@@ -19,28 +19,28 @@ fail() {
   exit 1
 }
 
-# A field of the answer; none of those that are read here can hold a quote.
+# Prints a field of the response. None of the fields that are read here can contain a quote.
 field() {
-  printf '%s\n' "$answer" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"
+  printf '%s\n' "$response" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"
 }
 
 refused() {
   fail "$status $(field reason), request $(field request_id)"
 }
 
-# POST to a path with $input on standard input: whatever stands in an argument, everybody on the machine can read. Where
-# the service says when to come again, it does so; sets $status and $answer.
+# POST to a path with $input on standard input, because every local user can read arguments. Retries after Retry-After; sets
+# $status and $response.
 post() {
   path=$1
   shift
   try=1
   while :; do
-    answer=$(printf '%s\n' "$input" |
+    response=$(printf '%s\n' "$input" |
       curl -s -i --max-time 15 -w '\n%{http_code}' -X POST "$LATCHKEY_URL$path" "$@") ||
       fail 'the service cannot be reached'
-    status=$(printf '%s\n' "$answer" | tail -n 1)
+    status=$(printf '%s\n' "$response" | tail -n 1)
     case $status in 429 | 503) ;; *) return 0 ;; esac
-    wait_s=$(printf '%s\n' "$answer" | tr -d '\r' |
+    wait_s=$(printf '%s\n' "$response" | tr -d '\r' |
       sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]\{1,6\}\)$/\1/p' | head -n 1)
     if [ "$try" -ge "$tries" ] || [ "${wait_s:-1}" -gt "$longest_wait_s" ]; then refused; fi
     sleep "${wait_s:-1}"
@@ -70,7 +70,7 @@ as_customer() {
 [ -n "$token" ] || log_in
 as_customer /api/me
 if [ "$status" = 401 ]; then
-  # Revoked or expired meanwhile: once more with a new one.
+  # Revoked or expired meanwhile: try once with a new token.
   log_in
   as_customer /api/me
 fi
@@ -79,6 +79,6 @@ email=$(field email)
 [ -n "$email" ] || refused
 
 as_customer /api/logout
-# A token that is no longer valid is what was wanted: a logout whose answer was lost has been repeated.
+# 401 means that the token is revoked: the response to an earlier try was lost.
 case $status in 200 | 401) ;; *) refused ;; esac
 echo "logged in and out as $email"

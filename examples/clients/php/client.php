@@ -3,20 +3,20 @@
 declare(strict_types=1);
 
 /*
- * Logs in, asks who that is, and logs out; PHP 8.1 or newer without extensions. LATCHKEY_URL, LATCHKEY_EMAIL and
- * LATCHKEY_PASSWORD say where and as whom; LATCHKEY_TOKEN may hold the token of an earlier login. Exits 0 when done, 1 when
- * refused, 2 when a setting is missing.
+ * Logs in, calls me, and logs out, with PHP 8.1 or newer and no extension. Uses LATCHKEY_URL, LATCHKEY_EMAIL and
+ * LATCHKEY_PASSWORD. LATCHKEY_TOKEN can be the token of an earlier login. Exits 0 when done, 1 when refused, 2 when a
+ * setting is missing.
  */
 
-/** The service said no: `reason` is the word to decide by. */
+/** The service refused the request. Switch on `reason`. */
 final class Refused extends RuntimeException
 {
     public readonly string $reason;
 
-    public function __construct(public readonly int $status, array $answer)
+    public function __construct(public readonly int $status, array $fields)
     {
-        $this->reason = $answer['reason'] ?? 'unknown';
-        parent::__construct("$status $this->reason, request " . ($answer['request_id'] ?? 'unknown'));
+        $this->reason = $fields['reason'] ?? 'unknown';
+        parent::__construct("$status $this->reason, request " . ($fields['request_id'] ?? 'unknown'));
     }
 }
 
@@ -42,7 +42,7 @@ final class Client
         $this->token = $this->post('/api/login', ['email' => $this->email, 'password' => $this->password])['token'];
     }
 
-    /** Calls with the token; where it was revoked or has expired, once more with a new one. */
+    /** Calls with the token. If it is revoked or expired, tries once with a new one. */
     public function asCustomer(string $path): array
     {
         if ($this->token === null) {
@@ -64,7 +64,7 @@ final class Client
         try {
             $this->post('/api/logout', token: $this->token);
         } catch (Refused $refused) {
-            // No longer valid is what was wanted: a logout whose answer was lost has been repeated.
+            // 401 means that the token is revoked: the response to an earlier try was lost.
             if ($refused->status !== 401) {
                 throw $refused;
             }
@@ -72,17 +72,17 @@ final class Client
         $this->token = null;
     }
 
-    /** Where the service says when to come again, it does so, a few times. */
+    /** Retries after `Retry-After`, a few times. */
     private function post(string $path, ?array $body = null, #[\SensitiveParameter] ?string $token = null): array
     {
         for ($try = 1; ; $try++) {
-            [$status, $waitS, $answer] = $this->send($path, $body, $token);
-            // Whoever answers without it is not the service.
-            if ($status === 200 && ($answer['success'] ?? false) === true) {
-                return $answer;
+            [$status, $waitS, $fields] = $this->send($path, $body, $token);
+            // Without it, the response is not from the service.
+            if ($status === 200 && ($fields['success'] ?? false) === true) {
+                return $fields;
             }
             if (!in_array($status, [429, 503], true) || $try === self::TRIES || $waitS > self::LONGEST_WAIT_S) {
-                throw new Refused($status, $answer);
+                throw new Refused($status, $fields);
             }
             sleep($waitS);
         }
@@ -103,7 +103,7 @@ final class Client
             'content' => $body === null ? '' : json_encode($body, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE),
             'protocol_version' => 1.1,
             'timeout' => 15,
-            // A token goes to the service and nowhere else.
+            // Send a token to the service only.
             'follow_location' => 0,
             'ignore_errors' => true,
         ]]);
@@ -115,19 +115,19 @@ final class Client
         $text = stream_get_contents($stream);
         fclose($stream);
 
-        $answer = json_decode((string) $text, true);
+        $fields = json_decode((string) $text, true);
         $waitS = 1;
         foreach ($lines as $line) {
             if (preg_match('/^retry-after: *(\d{1,6})$/i', $line, $found) === 1) {
                 $waitS = (int) $found[1];
             }
         }
-        // The first line is that of the status.
-        return [(int) explode(' ', $lines[0])[1], $waitS, is_array($answer) ? $answer : []];
+        // The first line is the status line.
+        return [(int) explode(' ', $lines[0])[1], $waitS, is_array($fields) ? $fields : []];
     }
 }
 
-/** Tells why it ends, in one line. */
+/** Prints the reason of the exit in one line. */
 function ended(string $line, int $code): never
 {
     fwrite(STDERR, "latchkey: $line\n");

@@ -1,7 +1,6 @@
-"""Logs in, asks who that is, and logs out; the standard library is all it needs (Python 3.9 or newer).
+"""Logs in, calls me, and logs out, with the standard library of Python 3.9 or newer.
 
-LATCHKEY_URL, LATCHKEY_EMAIL and LATCHKEY_PASSWORD say where and as whom; LATCHKEY_TOKEN may hold the token of an earlier
-login. Exits 0 when done, 1 when refused, 2 when a setting is missing.
+Uses LATCHKEY_URL, LATCHKEY_EMAIL and LATCHKEY_PASSWORD. LATCHKEY_TOKEN can be the token of an earlier login. Exits 0 when done, 1 when refused, 2 when a setting is missing.
 """
 
 import http.client
@@ -17,12 +16,12 @@ LONGEST_WAIT_S = 60
 
 
 class Refused(Exception):
-    """The service said no: `reason` is the word to decide by."""
+    """The service refused the request. Switch on `reason`."""
 
-    def __init__(self, status, answer):
+    def __init__(self, status, fields):
         self.status = status
-        self.reason = answer.get("reason", "unknown")
-        super().__init__(f"{status} {self.reason}, request {answer.get('request_id', 'unknown')}")
+        self.reason = fields.get("reason", "unknown")
+        super().__init__(f"{status} {self.reason}, request {fields.get('request_id', 'unknown')}")
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -60,7 +59,7 @@ class Client:
         try:
             self.post("/api/logout", token=self.token)
         except Refused as refused:
-            # No longer valid is what was wanted: a logout whose answer was lost has been repeated.
+            # 401 means that the token is revoked: the response to an earlier try was lost.
             if refused.status != 401:
                 raise
         self.token = None
@@ -68,13 +67,13 @@ class Client:
     def post(self, path, body=None, token=None):
         """Where the service says when to come again, it does so, a few times."""
         for left in reversed(range(TRIES)):
-            status, headers, answer = self.send(path, body, token)
-            # Whoever answers without it is not the service.
-            if status == 200 and answer.get("success") is True:
-                return answer
+            status, headers, fields = self.send(path, body, token)
+            # Without it, the response is not from the service.
+            if status == 200 and fields.get("success") is True:
+                return fields
             wait_s = seconds_of(headers.get("Retry-After"))
             if status not in (429, 503) or left == 0 or wait_s > LONGEST_WAIT_S:
-                raise Refused(status, answer)
+                raise Refused(status, fields)
             time.sleep(wait_s)
 
     def send(self, path, body, token):
@@ -93,12 +92,12 @@ class Client:
 
 
 def read(response):
-    """The fields of an answer; none where something else than the service has answered."""
+    """Returns the fields of a response; none if it is not from the service."""
     try:
-        answer = json.loads(response.read())
+        fields = json.loads(response.read())
     except ValueError:
         return {}
-    return answer if isinstance(answer, dict) else {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def seconds_of(retry_after):

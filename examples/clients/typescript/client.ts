@@ -1,6 +1,6 @@
 /**
- * Logs in, asks who that is, and logs out. LATCHKEY_URL, LATCHKEY_EMAIL and LATCHKEY_PASSWORD say where and as whom;
- * LATCHKEY_TOKEN may hold the token of an earlier login. Exits 0 when done, 1 when refused, 2 when a setting is missing.
+ * Logs in, calls me, and logs out, with LATCHKEY_URL, LATCHKEY_EMAIL and LATCHKEY_PASSWORD. LATCHKEY_TOKEN can be the token
+ * of an earlier login. Exits 0 when done, 1 when refused, 2 when a setting is missing.
  */
 import createClient from 'openapi-fetch'
 import type { components, paths } from './api.js'
@@ -10,7 +10,7 @@ type Failure = components['schemas']['Failure']
 const TRIES = 4
 const LONGEST_WAIT_S = 60
 
-/** The service said no: `reason` is the word to decide by. */
+/** The service refused the request. Switch on `reason`. */
 class Refused extends Error {
   readonly reason: Failure['reason'] | 'unknown'
   constructor({ status }: Response, failure: Partial<Failure> = {}) {
@@ -20,8 +20,8 @@ class Refused extends Error {
   }
 }
 
-/** Where the service says when to come again, it does so, a few times. */
-async function patientFetch(request: Request): Promise<Response> {
+/** Retries after `Retry-After`, a few times. */
+async function retryingFetch(request: Request): Promise<Response> {
   for (let left = TRIES - 1; ; left--) {
     const response = await fetch(request.clone(), { signal: AbortSignal.timeout(15_000), redirect: 'error' })
     if ((response.status !== 429 && response.status !== 503) || left === 0) return response
@@ -33,21 +33,26 @@ async function patientFetch(request: Request): Promise<Response> {
   }
 }
 
-async function run(url: string, email: string, password: string, kept: string | undefined): Promise<string> {
-  const api = createClient<paths>({ baseUrl: url, fetch: patientFetch })
-  let token = kept ?? (await logIn())
+async function run(
+  url: string,
+  email: string,
+  password: string,
+  earlierToken: string | undefined,
+): Promise<string> {
+  const api = createClient<paths>({ baseUrl: url, fetch: retryingFetch })
+  let token = earlierToken ?? (await logIn())
   const asCustomer = () => ({ headers: { Authorization: `Bearer ${token}` } })
 
   let me = await api.POST('/api/me', asCustomer())
   if (me.response.status === 401) {
-    // Revoked or expired meanwhile: once more with a new one.
+    // Revoked or expired meanwhile: try once with a new token.
     token = await logIn()
     me = await api.POST('/api/me', asCustomer())
   }
   if (!me.data) throw new Refused(me.response, me.error)
 
   const { data, error, response } = await api.POST('/api/logout', asCustomer())
-  // A token that is no longer valid is what was wanted: a logout whose answer was lost has been repeated.
+  // 401 means that the token is revoked: the response to an earlier try was lost.
   if (!data && response.status !== 401) throw new Refused(response, error)
   return me.data.customer.email
 

@@ -1,9 +1,9 @@
 import type { Order, OrderChange, Position } from './order.ts'
 
-/** A customer's order by its id, which is a UUID in small letters. */
+/** The key of a customer's order. `id` is a UUID in lower case. */
 export interface OrderKey {
   readonly id: string
-  /** An order of anybody else is not found: no call can forget whose it asks for. */
+  /** Required in every key, so that no call finds an order of another customer. */
   readonly customerId: string
 }
 
@@ -14,16 +14,16 @@ export interface OrderKey {
 export interface Orders {
   /** Stores a new order. */
   add(order: Order, timeoutMs: number): Promise<void>
-  /** The customer's order, or null when there is none of this id. */
+  /** Returns the customer's order, or null when it does not exist. */
   find(key: OrderKey, timeoutMs: number): Promise<Order | null>
-  /** At most `limit` of the customer's orders, newest first, behind `after`. */
+  /** Returns at most `limit` of the customer's orders, newest first, after the position `after`. */
   list(
     customerId: string,
     page: { readonly after: Position | null; readonly limit: number },
     timeoutMs: number,
   ): Promise<readonly Order[]>
-  /** Changes what the change names and nothing else; answers the order as it is then, or null. */
+  /** Changes the given fields. Returns the changed order, or null when it does not exist. */
   change(key: OrderKey, change: OrderChange, timeoutMs: number): Promise<Order | null>
-  /** Removes the order; false when there is none. */
+  /** Deletes the order. Returns false when it does not exist. */
   remove(key: OrderKey, timeoutMs: number): Promise<boolean>
 }

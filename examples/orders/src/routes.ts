@@ -1,11 +1,11 @@
 import { NotFound, type Route, route, streamed } from 'latchkey'
 import type { Clock, Ids } from 'latchkey/ports'
 import * as v from 'valibot'
-import { cursorOf, positionOf } from './cursor.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
 import { everyOrder } from './every-order.ts'
 import type { Order } from './order.ts'
 import type { Orders } from './orders.ts'
-import { answered, changing, key, page, placing } from './schemas.ts'
+import { newOrder, orderChange, orderPath, orderResponse, pageQuery } from './schemas.ts'
 
 const tags = ['Orders']
 const read = { auth: 'customer', abilities: ['orders:read'], tags } as const
@@ -13,27 +13,27 @@ const write = { auth: 'customer', abilities: ['orders:write'], tags } as const
 
 /** Room for the longest note with each of its characters escaped. */
 const BODY_LIMIT_BYTES = 8192
-/** A client that reads more slowly than this may fetch the pages instead. */
+/** A slower client can fetch the pages instead. */
 const EXPORT_MS = 60_000
 
-/** What the routes are made of. */
+/** The dependencies of the routes. */
 export interface OrderRoutesOptions {
   readonly orders: Orders
   readonly clock: Clock
   readonly ids: Ids
 }
 
-/** The orders of a customer under `/api/orders`. Whatever is not the caller's is not there: 404. */
+/** Returns the routes under `/api/orders`. An order of another customer is 404. */
 export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonly Route[] {
   return [
     route('GET /orders', {
       ...read,
-      query: page,
-      returns: v.object({ orders: v.array(answered), next: v.nullable(v.string()) }),
+      query: pageQuery,
+      returns: v.object({ orders: v.array(orderResponse), next: v.nullable(v.string()) }),
       summary: 'The orders of the customer, newest first, page by page',
       async handle({ customer, query: { after, limit }, deadline }) {
-        const from = after === undefined ? null : positionOf(after)
-        // One more than asked for tells whether there is another page.
+        const from = after === undefined ? null : decodeCursor(after)
+        // One more than requested shows whether there is another page.
         const found = await deadline.run((timeoutMs) =>
           orders.list(customer.id, { after: from, limit: limit + 1 }, timeoutMs),
         )
@@ -41,22 +41,22 @@ export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonl
         const last = shown.at(-1)
         return {
           orders: shown.map(present),
-          next: found.length > limit && last !== undefined ? cursorOf(last) : null,
+          next: found.length > limit && last !== undefined ? encodeCursor(last) : null,
         }
       },
     }),
     route('GET /orders/export', {
       ...read,
       deadlineMs: EXPORT_MS,
-      returns: v.object({ orders: v.array(answered) }),
+      returns: v.object({ orders: v.array(orderResponse) }),
       summary: 'All orders of the customer at once, newest first',
       handle: ({ customer, signal }) => streamed('orders', everyOrder(orders, customer.id, signal, present)),
     }),
     route('POST /orders', {
       ...write,
-      body: placing,
+      body: newOrder,
       bodyLimitBytes: BODY_LIMIT_BYTES,
-      returns: v.object({ order: answered }),
+      returns: v.object({ order: orderResponse }),
       status: 201,
       summary: 'Place an order',
       async handle({ customer, body, deadline }) {
@@ -67,8 +67,8 @@ export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonl
     }),
     route('GET /orders/:id', {
       ...read,
-      params: key,
-      returns: v.object({ order: answered }),
+      params: orderPath,
+      returns: v.object({ order: orderResponse }),
       summary: 'One order',
       throws: ['not_found'],
       async handle({ customer, params: { id }, deadline }) {
@@ -80,10 +80,10 @@ export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonl
     }),
     route('PATCH /orders/:id', {
       ...write,
-      params: key,
-      body: changing,
+      params: orderPath,
+      body: orderChange,
       bodyLimitBytes: BODY_LIMIT_BYTES,
-      returns: v.object({ order: answered }),
+      returns: v.object({ order: orderResponse }),
       summary: 'Change the quantity or the note of an order',
       throws: ['not_found'],
       async handle({ customer, params: { id }, body, deadline }) {
@@ -95,9 +95,9 @@ export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonl
     }),
     route('DELETE /orders/:id', {
       ...write,
-      params: key,
+      params: orderPath,
       status: 204,
-      summary: 'Withdraw an order; a second time it is not there',
+      summary: 'Delete an order; a second call returns 404',
       throws: ['not_found'],
       async handle({ customer, params: { id }, deadline }) {
         const isRemoved = await deadline.run((timeoutMs) =>
@@ -116,6 +116,6 @@ function orNotFound(order: Order | null): Order {
   return order
 }
 
-function present({ id, sku, quantity, note, placedAtMs }: Order): v.InferOutput<typeof answered> {
+function present({ id, sku, quantity, note, placedAtMs }: Order): v.InferOutput<typeof orderResponse> {
   return { id, sku, quantity, note, placed_at: new Date(placedAtMs).toISOString() }
 }

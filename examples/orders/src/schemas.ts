@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { positionOf } from './cursor.ts'
+import { decodeCursor } from './cursor.ts'
 import { MAX_QUANTITY, noteProblem } from './order.ts'
 
 const ID = '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34'
@@ -20,11 +20,11 @@ const note = v.nullable(
   ),
 )
 
-/** What an order is placed with. */
-export const placing = v.object({ sku, quantity, note: v.optional(note, null) })
+/** The body of a new order. */
+export const newOrder = v.object({ sku, quantity, note: v.optional(note, null) })
 
-/** What is changed about it: at least one field. */
-export const changing = v.pipe(
+/** The body of a change: at least one field. */
+export const orderChange = v.pipe(
   v.object({ quantity: v.optional(quantity), note: v.optional(note) }),
   v.check(
     (change) => change.quantity !== undefined || change.note !== undefined,
@@ -32,8 +32,8 @@ export const changing = v.pipe(
   ),
 )
 
-/** An order as it is answered; whose it is stays inside. */
-export const answered = v.object({
+/** An order in a response. The owner is not part of it. */
+export const orderResponse = v.object({
   id: uuid,
   sku,
   quantity,
@@ -41,15 +41,15 @@ export const answered = v.object({
   placed_at: v.pipe(v.string(), v.isoTimestamp()),
 })
 
-/** The id in a path. The stores know it in small letters. */
-export const key = v.object({ id: v.pipe(v.string(), v.uuid(), v.toLowerCase()) })
+/** The ID in a path. The stores have it in lower case. */
+export const orderPath = v.object({ id: v.pipe(v.string(), v.uuid(), v.toLowerCase()) })
 
-/** Which page of the list: so many orders behind a cursor. */
-export const page = v.object({
+/** The query of the list: a number of orders after a cursor. */
+export const pageQuery = v.object({
   after: v.optional(
     v.pipe(
       v.string(),
-      v.check((cursor) => positionOf(cursor) !== null, 'Must be a cursor that a page ended with.'),
+      v.check((cursor) => decodeCursor(cursor) !== null, 'Must be a cursor that a page ended with.'),
       v.examples([CURSOR]),
     ),
   ),

@@ -4,13 +4,13 @@ import { describe, it } from 'node:test'
 import { newestFirst, type Order, type Position } from '../src/order.ts'
 import type { OrderKey, Orders } from '../src/orders.ts'
 
-/** What a test lets a store take: it tests what is answered, not how soon. */
+/** A generous timeout: the contract does not test speed. */
 const TIMEOUT_MS = 30_000
 
-/** What every adapter of `Orders` does. The store may hold the orders of others: each sentence has a customer of its own. */
+/** The contract of `Orders`. The store may contain other orders: each test uses a new customer. */
 export function ordersContract(name: string, create: () => Orders): void {
-  describe(`${name} keeps the contract of Orders:`, () => {
-    it('an order comes back as it went in', async () => {
+  describe(`${name} fulfils the contract of Orders:`, () => {
+    it('returns an order as it was stored', async () => {
       const orders = create()
       for (const different of [
         {},
@@ -24,14 +24,14 @@ export function ordersContract(name: string, create: () => Orders): void {
       }
     })
 
-    it('an id is taken once', async () => {
+    it('refuses an ID that exists', async () => {
       const orders = create()
       const order = await added(orders)
       await assert.rejects(orders.add({ ...order, quantity: 7 }, TIMEOUT_MS))
       assert.deepEqual(await orders.find(order, TIMEOUT_MS), order)
     })
 
-    it('nobody but the owner finds, lists, changes or removes an order', async () => {
+    it('lets no other customer find, list, change or remove an order', async () => {
       const orders = create()
       const order = await added(orders)
       const foreign: OrderKey = { id: order.id, customerId: randomUUID() }
@@ -42,7 +42,7 @@ export function ordersContract(name: string, create: () => Orders): void {
       assert.deepEqual(await orders.find(order, TIMEOUT_MS), order)
     })
 
-    it('a change touches what it names and nothing else', async () => {
+    it('changes only the given fields', async () => {
       const orders = create()
       const order = await added(orders, { quantity: 2, note: 'old' })
       for (const [change, expected] of [
@@ -60,7 +60,7 @@ export function ordersContract(name: string, create: () => Orders): void {
       }
     })
 
-    it('of changes to different fields at the same time none is lost', async () => {
+    it('loses no concurrent change of different fields', async () => {
       const orders = create()
       const order = await added(orders, { quantity: 1, note: 'old' })
       await Promise.all(
@@ -71,7 +71,7 @@ export function ordersContract(name: string, create: () => Orders): void {
       assert.deepEqual(await orders.find(order, TIMEOUT_MS), { ...order, quantity: 2, note: 'new' })
     })
 
-    it('of many who remove an order at the same time one does, and it is gone', async () => {
+    it('removes an order once when many remove it concurrently', async () => {
       const orders = create()
       const order = await added(orders)
       const removals = await Promise.all(Array.from({ length: 20 }, () => orders.remove(order, TIMEOUT_MS)))
@@ -81,31 +81,31 @@ export function ordersContract(name: string, create: () => Orders): void {
       assert.equal(await orders.remove(order, TIMEOUT_MS), false)
     })
 
-    it('the list has the newest first, and is in one order where the times are the same', async () => {
+    it('lists the newest first, in a stable order for equal times', async () => {
       const { orders, customerId, stored } = await several(create(), 30)
       assert.deepEqual(await orders.list(customerId, { after: null, limit: 100 }, TIMEOUT_MS), stored)
     })
 
-    it('pages follow each other without gap or repetition, whatever their size', async () => {
+    it('pages without gap or repetition, for any page size', async () => {
       const { orders, customerId, stored } = await several(create(), 30)
       for (const limit of [1, 7, 30, 31]) {
         assert.deepEqual(await paged(orders, customerId, limit), stored)
       }
     })
 
-    it('pages show what was there at the first of them, while others come and go', async () => {
+    it('pages through all orders of the first page’s time while others are added and removed', async () => {
       const { orders, customerId, stored } = await several(create(), 30)
       let atMs = Math.max(...stored.map(({ placedAtMs }) => placedAtMs))
       const shown = await paged(orders, customerId, 4, async (last) => {
         atMs += 1
         await added(orders, { customerId, placedAtMs: atMs })
-        // The order that the next page begins behind.
+        // The order at the cursor of the next page.
         await orders.remove({ id: last.id, customerId }, TIMEOUT_MS)
       })
       assert.deepEqual(shown, stored)
     })
 
-    it('a page may begin behind an order that never was', async () => {
+    it('accepts the position of an order that does not exist', async () => {
       const { orders, customerId, stored } = await several(create(), 3)
       const page = (after: Position) => orders.list(customerId, { after, limit: 10 }, TIMEOUT_MS)
       assert.deepEqual(await page({ placedAtMs: 253_402_300_799_999, id: randomUUID() }), stored)
@@ -128,7 +128,7 @@ async function added(orders: Orders, different: Partial<Order> = {}): Promise<Or
   return order
 }
 
-/** Orders of one customer, three to a millisecond, as the list has them. */
+/** Stores orders of one customer, three in each millisecond, and returns them in list order. */
 async function several(orders: Orders, count: number) {
   const customerId = randomUUID()
   const stored = await Promise.all(

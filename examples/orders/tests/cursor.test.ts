@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { cursorOf, positionOf } from '../src/cursor.ts'
+import { decodeCursor, encodeCursor } from '../src/cursor.ts'
 import { CURSOR } from '../src/schemas.ts'
 
 const LAST_MS = 253_402_300_799_999
 
-test('a cursor is read as the position that it was made of', () => {
+test('a decoded cursor is the encoded position', () => {
   for (const placedAtMs of [0, 1, 1_717_200_000_123, LAST_MS]) {
     const position = { placedAtMs, id: randomUUID() }
-    assert.deepEqual(positionOf(cursorOf(position)), position)
+    assert.deepEqual(decodeCursor(encodeCursor(position)), position)
   }
 })
 
-test('the example of the documentation is one', () => assert.notEqual(positionOf(CURSOR), null))
+test('the example of the documentation is a cursor', () => assert.notEqual(decodeCursor(CURSOR), null))
 
 for (const [what, cursor] of [
   ['nothing', ''],
@@ -23,9 +23,9 @@ for (const [what, cursor] of [
   ['one in another alphabet', CURSOR.replace(/.$/, '+')],
   ['one with a line behind it', `${CURSOR}\n`],
   ['one of a time that no database has', 'f'.repeat(32)],
-  ['one of the first moment of the year 10000', cursorOf({ placedAtMs: LAST_MS + 1, id: randomUUID() })],
+  ['one of the first moment of the year 10000', encodeCursor({ placedAtMs: LAST_MS + 1, id: randomUUID() })],
   ['a very long one', CURSOR.repeat(1000)],
   ['a piece of SQL', `' or 1=1 --`],
 ] as const) {
-  test(`${what} is no cursor`, () => assert.equal(positionOf(cursor), null))
+  test(`${what} is no cursor`, () => assert.equal(decodeCursor(cursor), null))
 }

@@ -9,7 +9,7 @@ ordersContract('memory', memoryOrders)
 
 const url = process.env.TEST_DATABASE_URL
 if (url === undefined) {
-  test('postgres', { skip: 'TEST_DATABASE_URL names no database, and orders were NOT TRIED ON POSTGRESQL' })
+  test('postgres', { skip: 'TEST_DATABASE_URL is unset: orders were NOT TESTED ON POSTGRESQL' })
 } else {
   describe('On PostgreSQL:', () => {
     let pool: DatabasePool

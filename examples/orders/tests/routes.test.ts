@@ -10,9 +10,9 @@ import type { Orders } from '../src/orders.ts'
 import { orderRoutes } from '../src/routes.ts'
 import { CURSOR } from '../src/schemas.ts'
 
-interface Answer {
+interface Received {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: answers are compared field by field
+  // biome-ignore lint/suspicious/noExplicitAny: tests compare responses field by field
   readonly body: any
 }
 
@@ -21,7 +21,7 @@ const PLACED = { sku: 'A-100', quantity: 2 }
 
 describe('The routes of the orders', () => {
   const stored = memoryOrders()
-  /** What the routes call: the stored orders, until a test puts something else in its place. */
+  /** The store that the routes call; a test can replace it. */
   let orders: Orders = stored
   let app: TestApp
   before(async () => {
@@ -38,19 +38,19 @@ describe('The routes of the orders', () => {
   })
   after(() => app.close())
 
-  /** Somebody with a token: calls in that customer's name. */
-  async function somebody(abilities: readonly string[] = BOTH) {
+  /** Creates a customer with a token, and returns a function that calls the service with it. */
+  async function createCaller(abilities: readonly string[] = BOTH) {
     const customer = await app.customer()
     const caller = await app.as(customer, { abilities })
-    async function call(method: string, path: string, body?: unknown): Promise<Answer> {
-      const { status, body: answer } = await caller.call(path, { method, body })
-      return { status, body: answer }
+    async function call(method: string, path: string, body?: unknown): Promise<Received> {
+      const { status, body: received } = await caller.call(path, { method, body })
+      return { status, body: received }
     }
     return Object.assign(call, { customer })
   }
 
-  test('place, show, change, list and withdraw an order', async () => {
-    const call = await somebody()
+  test('create, read, change, list and delete an order', async () => {
+    const call = await createCaller()
     const placed = await call('POST', '/api/orders', PLACED)
     assert.equal(placed.status, 201)
     const { order } = placed.body
@@ -76,14 +76,14 @@ describe('The routes of the orders', () => {
     assertMissing(await call('PATCH', path, { quantity: 1 }))
   })
 
-  test('take an id in capital letters for the same', async () => {
-    const call = await somebody()
+  test('accept an ID in upper case', async () => {
+    const call = await createCaller()
     const { id } = (await call('POST', '/api/orders', PLACED)).body.order
     assert.equal((await call('GET', `/api/orders/${id.toUpperCase()}`)).body.order.id, id)
   })
 
-  test("answer for another's order what they answer for one that never was", async () => {
-    const [owner, other] = [await somebody(), await somebody()]
+  test("return the same response for another customer's order and for one that does not exist", async () => {
+    const [owner, other] = [await createCaller(), await createCaller()]
     const { order } = (await owner('POST', '/api/orders', PLACED)).body
     for (const [method, body] of [['GET'], ['PATCH', { quantity: 9 }], ['DELETE']] as const) {
       const foreign = await other(method, `/api/orders/${order.id}`, body)
@@ -96,8 +96,8 @@ describe('The routes of the orders', () => {
     assert.deepEqual((await owner('GET', `/api/orders/${order.id}`)).body.order, order)
   })
 
-  test('do not say whose an order is, and take no owner from the body', async () => {
-    const [owner, other] = [await somebody(), await somebody()]
+  test('do not reveal the owner, and ignore an owner in the body', async () => {
+    const [owner, other] = [await createCaller(), await createCaller()]
     const id = randomUUID()
     const placed = await owner('POST', '/api/orders', {
       ...PLACED,
@@ -118,7 +118,7 @@ describe('The routes of the orders', () => {
     ['invoices:read', [], ['GET', 'POST', 'PATCH', 'DELETE']],
   ] as const) {
     test(`let ${ability} do ${allowed.join(', ') || 'nothing'}`, async () => {
-      const call = await somebody([ability])
+      const call = await createCaller([ability])
       const calls = {
         GET: ['/api/orders', '/api/orders/export', `/api/orders/${randomUUID()}`],
         POST: ['/api/orders'],
@@ -132,14 +132,14 @@ describe('The routes of the orders', () => {
         for (const method of methods) {
           for (const path of calls[method]) {
             const { status } = await call(method, path, method === 'POST' ? PLACED : undefined)
-            assert.equal(status === 403, isDenied, `${method} ${path} answered ${status}`)
+            assert.equal(status === 403, isDenied, `${method} ${path} returned ${status}`)
           }
         }
       }
     })
   }
 
-  test('are closed to whoever has no token', async () => {
+  test('refuse requests without a token', async () => {
     for (const [method, path] of [
       ['GET', '/api/orders'],
       ['GET', '/api/orders/export'],
@@ -153,7 +153,7 @@ describe('The routes of the orders', () => {
   })
 
   test('page through the list; the last page has no next one', async () => {
-    const call = await somebody()
+    const call = await createCaller()
     const ids = await place(call, 5)
     const sizes: number[] = []
     const shown: string[] = []
@@ -169,8 +169,8 @@ describe('The routes of the orders', () => {
     assert.equal((await call('GET', '/api/orders?limit=5')).body.next, null)
   })
 
-  test('show 20 orders a page, and as many as are asked for up to 100', async () => {
-    const call = await somebody()
+  test('return 20 orders a page, or the requested number up to 100', async () => {
+    const call = await createCaller()
     await place(call, 101)
     for (const [query, count] of [
       ['', 20],
@@ -182,8 +182,8 @@ describe('The routes of the orders', () => {
     }
   })
 
-  test('send all orders at once, however many pages of the store they are', async () => {
-    const call = await somebody()
+  test('export all orders, over several pages of the store', async () => {
+    const call = await createCaller()
     const ids = await place(call, 401)
     const all = (await call('GET', '/api/orders/export')).body
     assert.deepEqual(Object.keys(all), ['success', 'orders'])
@@ -207,7 +207,7 @@ describe('The routes of the orders', () => {
     ),
   ]) {
     test(`refuse a list with ${query.slice(0, 40)}`, async () => {
-      const call = await somebody()
+      const call = await createCaller()
       const { status, body } = await call('GET', `/api/orders?${query}`)
       assert.deepEqual([status, Object.keys(body.errors)], [422, [field]])
     })
@@ -224,7 +224,7 @@ describe('The routes of the orders', () => {
     'x'.repeat(9000),
   ]) {
     test(`refuse the id ${id.slice(0, 40)}`, async () => {
-      const call = await somebody()
+      const call = await createCaller()
       for (const method of ['GET', 'DELETE']) {
         const { status, body } = await call(method, `/api/orders/${id}`)
         assert.deepEqual([status, Object.keys(body.errors)], [422, ['params.id']])
@@ -251,16 +251,16 @@ describe('The routes of the orders', () => {
     ['body', '"order"'],
   ] as const) {
     test(`refuse to place ${JSON.stringify(body).slice(0, 50)}`, async () => {
-      const call = await somebody()
-      const answered = await call('POST', '/api/orders', body)
-      assert.equal(answered.status, 422)
-      assert.equal(Object.keys(answered.body.errors).join(), fields)
+      const call = await createCaller()
+      const response = await call('POST', '/api/orders', body)
+      assert.equal(response.status, 422)
+      assert.equal(Object.keys(response.body.errors).join(), fields)
       assert.deepEqual((await call('GET', '/api/orders')).body.orders, [])
     })
   }
 
-  test('refuse a change of nothing, and one to what may not be', async () => {
-    const call = await somebody()
+  test('refuse an empty change, and a change to an invalid value', async () => {
+    const call = await createCaller()
     const { order } = (await call('POST', '/api/orders', PLACED)).body
     for (const [field, change] of [
       ['body', {}],
@@ -275,8 +275,8 @@ describe('The routes of the orders', () => {
     assert.deepEqual((await call('GET', `/api/orders/${order.id}`)).body.order, order)
   })
 
-  test('take the longest note with all of its characters escaped, and no longer body', async () => {
-    const call = await somebody()
+  test('accept the longest note with all characters escaped, and no longer body', async () => {
+    const call = await createCaller()
     const note = '\\ud83e\\udd8a'.repeat(500)
     const placed = await call('POST', '/api/orders', `{"sku":"A","quantity":1,"note":"${note}"}`)
     assert.deepEqual([placed.status, placed.body.order?.note], [201, '🦊'.repeat(500)])
@@ -289,11 +289,11 @@ describe('The routes of the orders', () => {
     }
   })
 
-  test('pass on that the store cannot answer, and repeat nothing of an error that they do not know', async (t) => {
+  test('return 503 when the store is unavailable, and reveal nothing of an unknown error', async (t) => {
     t.after(() => {
       orders = stored
     })
-    const call = await somebody()
+    const call = await createCaller()
     const { id } = (await call('POST', '/api/orders', PLACED)).body.order
     for (const [error, expected] of [
       [new Unavailable(), 503],
@@ -309,16 +309,16 @@ describe('The routes of the orders', () => {
         ['PATCH', `/api/orders/${id}`, { quantity: 1 }],
         ['DELETE', `/api/orders/${id}`],
       ] as const) {
-        const answered = await call(method, path, body)
-        assert.equal(answered.status, expected, `${method} ${path}`)
-        assert.doesNotMatch(JSON.stringify(answered.body), /relation/)
+        const response = await call(method, path, body)
+        assert.equal(response.status, expected, `${method} ${path}`)
+        assert.doesNotMatch(JSON.stringify(response.body), /relation/)
       }
     }
   })
 })
 
 async function place(
-  call: (method: string, path: string, body: unknown) => Promise<Answer>,
+  call: (method: string, path: string, body: unknown) => Promise<Received>,
   count: number,
 ): Promise<string[]> {
   const ids: string[] = []
@@ -326,11 +326,11 @@ async function place(
   return ids
 }
 
-function assertMissing({ status, body }: Answer): void {
+function assertMissing({ status, body }: Received): void {
   assert.deepEqual([status, body.reason, body.error], [404, 'not_found', 'There is no such order.'])
 }
 
-function withoutId({ status, body: { request_id, ...body } }: Answer): object {
+function withoutId({ status, body: { request_id, ...body } }: Received): object {
   assert.ok(request_id)
   return { status, body }
 }

@@ -1,6 +1,6 @@
 import type { CustomerCredentials, Customers } from 'latchkey/ports'
 import type { Session, SqliteDatabase, Value } from './database.ts'
-import { CUSTOMER_COLUMNS, credentialsOf, customerOf } from './rows.ts'
+import { CUSTOMER_COLUMNS, toCredentials, toCustomer } from './rows.ts'
 
 const FIND_BY_EMAIL = `
   select ${CUSTOMER_COLUMNS}, customers.password_hash from customers where lower(email) = lower(?)`
@@ -19,31 +19,34 @@ const ENABLE = 'update customers set disabled_at = null where id = ?'
 const DELETE = 'delete from customers where id = ?'
 const REVOKE_ALL = 'update login_tokens set revoked_at = ? where customer_id = ? and revoked_at is null'
 
-/** Customers in the table `customers`. A step that writes is alone, so that none needs a lock of its own. */
+/** Creates the store on the table `customers`. Write transactions are exclusive, so rows need no lock. */
 export function sqliteCustomers(database: SqliteDatabase): Customers {
   return {
     findByEmail: (email, timeoutMs) =>
       database.read(timeoutMs, ({ rows }) => {
         const [row] = rows(FIND_BY_EMAIL, [email])
-        return row === undefined ? null : credentialsOf(row)
+        return row === undefined ? null : toCredentials(row)
       }),
 
-    add: (credentials, timeoutMs) => database.write(timeoutMs, (session) => added(session, credentials)),
+    add: (credentials, timeoutMs) =>
+      database.write(timeoutMs, (session) => insertCustomer(session, credentials)),
 
     addMany: (all, timeoutMs) =>
-      database.write(timeoutMs, (session) => all.map((credentials) => added(session, credentials))),
+      database.write(timeoutMs, (session) => all.map((credentials) => insertCustomer(session, credentials))),
 
     list: ({ afterEmail, limit }, timeoutMs) =>
-      // No e-mail is empty.
-      database.read(timeoutMs, ({ rows }) => rows(LIST, [afterEmail ?? '', limit]).map(customerOf)),
+      // No email is empty.
+      database.read(timeoutMs, ({ rows }) => rows(LIST, [afterEmail ?? '', limit]).map(toCustomer)),
 
     setPasswordHash: (id, passwordHash, atMs, timeoutMs) =>
-      database.write(timeoutMs, (session) => ending(session, SET_PASSWORD_HASH, passwordHash, id, atMs)),
+      database.write(timeoutMs, (session) =>
+        changeAndRevoke(session, SET_PASSWORD_HASH, passwordHash, id, atMs),
+      ),
 
     rehash: (id, from, to, timeoutMs) => changesOne(REHASH, [to, id, from], timeoutMs),
 
     disable: (id, atMs, timeoutMs) =>
-      database.write(timeoutMs, (session) => ending(session, DISABLE, atMs, id, atMs)),
+      database.write(timeoutMs, (session) => changeAndRevoke(session, DISABLE, atMs, id, atMs)),
 
     enable: (id, timeoutMs) => changesOne(ENABLE, [id], timeoutMs),
 
@@ -55,11 +58,17 @@ export function sqliteCustomers(database: SqliteDatabase): Customers {
   }
 }
 
-function added({ change }: Session, { customer, passwordHash }: CustomerCredentials): boolean {
+function insertCustomer({ change }: Session, { customer, passwordHash }: CustomerCredentials): boolean {
   const { id, email, name, createdAtMs, disabledAtMs } = customer
   return change(ADD, [id, email, name, passwordHash, createdAtMs, disabledAtMs]) === 1
 }
 
-function ending({ change }: Session, sql: string, value: Value, id: string, atMs: number): number | null {
+function changeAndRevoke(
+  { change }: Session,
+  sql: string,
+  value: Value,
+  id: string,
+  atMs: number,
+): number | null {
   return change(sql, [value, id]) === 0 ? null : change(REVOKE_ALL, [atMs, id])
 }

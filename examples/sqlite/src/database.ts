@@ -7,52 +7,52 @@ import Database from 'libsql'
 export type Value = string | number | Buffer | null
 export type Row = Readonly<Record<string, unknown>>
 
-/** The statements of one step, which nothing of this process comes between: the driver answers at once. */
+/** Runs statements within one step. The driver is synchronous, so nothing in this process interrupts a step. */
 export interface Session {
   rows(sql: string, values?: readonly Value[]): readonly Row[]
-  /** Answers how many rows it changed. */
+  /** Returns the number of changed rows. */
   change(sql: string, values?: readonly Value[]): number
 }
 
 /** An open file. Each step throws `Unavailable` when the file is still locked after `timeoutMs`. */
 export interface SqliteDatabase {
-  /** Of one statement, and of what was committed before it began. */
+  /** Runs a step of one statement, which sees everything that was committed before it began. */
   read<T>(timeoutMs: number, step: (session: Session) => T): Promise<T>
-  /** As one transaction, alone among all processes that have the file. */
+  /** Runs a step as one transaction, exclusive among all processes with the file. */
   write<T>(timeoutMs: number, step: (session: Session) => T): Promise<T>
-  /** Runs a text of several statements, within a step that writes. */
+  /** Runs several statements, within a write step. */
   script(sql: string): void
   close(): void
 }
 
-/** Opens a file, which it makes where there is none; only this account may read it. */
+/** Opens or creates a file that only this account can read. */
 export function openDatabase(file: string): SqliteDatabase {
   const isNew = !existsSync(file)
   const database = new Database(file)
-  // Never by opening it: to close it again would take SQLite's own locks from this process. The log takes the same mode.
+  // Not by a file descriptor: closing it would release SQLite's locks in this process. The log gets the same mode.
   if (isNew) chmodSync(file, 0o600)
   const prepared = new Map<string, Database.Statement<[readonly Value[]]>>()
-  const statementOf = (sql: string) => {
+  const prepare = (sql: string) => {
     const statement = prepared.get(sql) ?? database.prepare<[readonly Value[]]>(sql)
     prepared.set(sql, statement)
     return statement
   }
-  // Values go as one list: by themselves the driver takes a buffer or null for names.
+  // One list: as separate arguments, the driver would treat a buffer or null as named parameters.
   const session: Session = {
-    rows: (sql, values = []) => statementOf(sql).all(values) as Row[],
-    change: (sql, values = []) => statementOf(sql).run(values).changes,
+    rows: (sql, values = []) => prepare(sql).all(values) as Row[],
+    change: (sql, values = []) => prepare(sql).run(values).changes,
   }
   let isSetUp = false
 
   return {
-    read: (timeoutMs, step) => patiently(timeoutMs, () => step(session)),
-    write: (timeoutMs, step) => patiently(timeoutMs, () => inTransaction(() => step(session))),
+    read: (timeoutMs, step) => withRetries(timeoutMs, () => step(session)),
+    write: (timeoutMs, step) => withRetries(timeoutMs, () => inTransaction(() => step(session))),
     script: (sql) => void database.exec(sql),
     close: () => void database.close(),
   }
 
-  /** Others hold the file for moments. To wait for them in the driver would keep this process from everything else. */
-  async function patiently<T>(timeoutMs: number, step: () => T): Promise<T> {
+  /** Retries while another process has the lock. Waiting in the driver would block the event loop. */
+  async function withRetries<T>(timeoutMs: number, step: () => T): Promise<T> {
     const endMs = performance.now() + timeoutMs
     for (;;) {
       try {
@@ -60,15 +60,15 @@ export function openDatabase(file: string): SqliteDatabase {
         return step()
       } catch (error) {
         const reason = primaryCode(error)
-        if (OUT_OF_REACH.has(reason)) throw new Unavailable({ cause: error })
-        if (!HELD.has(reason)) throw error
+        if (UNAVAILABLE.has(reason)) throw new Unavailable({ cause: error })
+        if (!LOCKED.has(reason)) throw error
         if (performance.now() >= endMs) throw new Unavailable({ cause: error })
       }
       await sleep(1 + Math.random() * 4)
     }
   }
 
-  // Readers and a writer beside each other; what is acknowledged survives a loss of power.
+  // Readers do not block the writer, and an acknowledged commit survives a loss of power.
   function setUp(): void {
     if (isSetUp) return
     database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
@@ -78,9 +78,9 @@ export function openDatabase(file: string): SqliteDatabase {
   function inTransaction<T>(step: () => T): T {
     database.exec('begin immediate')
     try {
-      const answer = step()
+      const result = step()
       database.exec('commit')
-      return answer
+      return result
     } catch (error) {
       if (database.inTransaction) database.exec('rollback')
       throw error
@@ -88,12 +88,12 @@ export function openDatabase(file: string): SqliteDatabase {
   }
 }
 
-/** Busy, locked, and what a race for the lock of the log is called. */
-const HELD: ReadonlySet<number | null> = new Set([5, 6, 15])
-/** The disk fails, is full, or does not give the file. */
-const OUT_OF_REACH: ReadonlySet<number | null> = new Set([10, 13, 14])
+/** SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL (a race for the lock of the log). */
+const LOCKED: ReadonlySet<number | null> = new Set([5, 6, 15])
+/** SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
+const UNAVAILABLE: ReadonlySet<number | null> = new Set([10, 13, 14])
 
-/** The result code of SQLite without what it says beside it, or null for another error. */
+/** Returns the primary result code of SQLite, or null for another error. */
 export function primaryCode(error: unknown): number | null {
   const isOfSqlite = error instanceof Error && 'rawCode' in error && typeof error.rawCode === 'number'
   return isOfSqlite ? (error.rawCode as number) & 0xff : null

@@ -1,12 +1,12 @@
 import type { Digest, LoginToken, LoginTokens, OwnedToken } from 'latchkey/ports'
 import type { Row, Session, SqliteDatabase } from './database.ts'
 import {
-  bytesOf,
   CUSTOMER_COLUMNS,
-  customerOf,
   LISTED_TOKEN_COLUMNS,
-  loginTokenOf,
   TOKEN_COLUMNS,
+  toBytes,
+  toCustomer,
+  toLoginToken,
 } from './rows.ts'
 import { listTokens, prune, revokeIssuedBefore, touch } from './upkeep.ts'
 
@@ -32,17 +32,17 @@ const REVOKE_CHOSEN = `
   update login_tokens set revoked_at = ?
    where customer_id = ? and name = ifnull(?, name) and id = ifnull(?, id) and revoked_at is null`
 
-/** Tokens in the table `login_tokens`. A step that writes is alone, so that none needs a lock of its own. */
+/** Creates the store on the table `login_tokens`. Write transactions are exclusive, so rows need no lock. */
 export function sqliteLoginTokens(database: SqliteDatabase): LoginTokens {
   return {
     findByDigest: (digest, timeoutMs) =>
       database.read(timeoutMs, ({ rows }) => {
-        const [row] = rows(FIND_BY_DIGEST, [bytesOf(digest)])
-        return row === undefined ? null : ownedTokenOf(row)
+        const [row] = rows(FIND_BY_DIGEST, [toBytes(digest)])
+        return row === undefined ? null : toOwnedToken(row)
       }),
 
     listByCustomer: (customerId, timeoutMs) =>
-      database.read(timeoutMs, ({ rows }) => rows(LIST_OF, [customerId]).map(loginTokenOf)),
+      database.read(timeoutMs, ({ rows }) => rows(LIST_OF, [customerId]).map(toLoginToken)),
 
     list: (page, timeoutMs) => database.read(timeoutMs, (session) => listTokens(session, page)),
 
@@ -80,12 +80,12 @@ export function sqliteLoginTokens(database: SqliteDatabase): LoginTokens {
   }
 }
 
-function ownedTokenOf(row: Row): OwnedToken {
-  return Object.freeze({ token: loginTokenOf(row), customer: customerOf(row) })
+function toOwnedToken(row: Row): OwnedToken {
+  return Object.freeze({ token: toLoginToken(row), customer: toCustomer(row) })
 }
 
 function insert({ change }: Session, token: LoginToken, digest: Digest): void {
   const { id, customerId, name, abilities, createdAtMs, expiresAtMs, revokedAtMs } = token
-  const words = JSON.stringify(abilities)
-  change(INSERT, [id, customerId, name, bytesOf(digest), words, createdAtMs, expiresAtMs, revokedAtMs])
+  const json = JSON.stringify(abilities)
+  change(INSERT, [id, customerId, name, toBytes(digest), json, createdAtMs, expiresAtMs, revokedAtMs])
 }

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { DatabaseUnusable } from 'latchkey'
 import type { SqliteDatabase } from './database.ts'
 
-/** How long the migrations of another process are waited for, in milliseconds. */
-const TURN_MS = 60_000
+/** The timeout for the migrations of another process, in milliseconds. */
+const LOCK_TIMEOUT_MS = 60_000
 
 const FOLDER = new URL('../sql/', import.meta.url)
 const KNOWN = readdirSync(FOLDER)
@@ -11,9 +11,9 @@ const KNOWN = readdirSync(FOLDER)
   .map((file) => file.slice(0, -'.sql'.length))
   .sort()
 
-/** The names of the migrations that the file lacks, in order; throws `DatabaseUnusable` where the code is older than it. */
+/** Returns the names of the pending migrations, in order. Throws `DatabaseUnusable` when the schema is newer. */
 export async function pendingMigrations(database: SqliteDatabase): Promise<readonly string[]> {
-  const applied = await database.read(TURN_MS, ({ rows }) => {
+  const applied = await database.read(LOCK_TIMEOUT_MS, ({ rows }) => {
     const [table] = rows("select 1 from sqlite_schema where name = 'migrations'")
     return table === undefined ? [] : rows('select name from migrations').map(({ name }) => name as string)
   })
@@ -23,10 +23,10 @@ export async function pendingMigrations(database: SqliteDatabase): Promise<reado
   return KNOWN.filter((name) => !applied.includes(name))
 }
 
-/** Applies what is pending, each migration once however many processes do this at the same time; answers the names. */
+/** Applies pending migrations, each once, also in concurrent processes. Returns their names. */
 export async function migrate(database: SqliteDatabase): Promise<readonly string[]> {
   if ((await pendingMigrations(database)).length === 0) return []
-  return database.write(TURN_MS, ({ rows, change }) => {
+  return database.write(LOCK_TIMEOUT_MS, ({ rows, change }) => {
     database.script('create table if not exists migrations (name text primary key) strict')
     const applied = rows('select name from migrations').map(({ name }) => name)
     const pending = KNOWN.filter((name) => !applied.includes(name))

@@ -5,11 +5,11 @@ import { sqliteCustomers } from './customers.ts'
 import { openDatabase, type SqliteDatabase } from './database.ts'
 import { sqliteLoginTokens } from './login-tokens.ts'
 import { migrate, pendingMigrations } from './migrations.ts'
-import { type Turn, takeTurn } from './turns.ts'
+import { lockForService, type ServiceLock } from './service-lock.ts'
 import { countActiveTokens } from './upkeep.ts'
 
-/** Nobody who logs in waits for the count. */
-const COUNT_WAIT_MS = 1000
+/** The timeout of the count, which delays no request. */
+const COUNT_TIMEOUT_MS = 1000
 
 /** Customers and login tokens in the file `latchkey.sqlite` of `DATA_DIR`, for any number of processes of one machine. */
 export const sqliteDatabase: Database = {
@@ -19,27 +19,28 @@ export const sqliteDatabase: Database = {
 }
 
 async function open(role: Role, { configuration, log, clock }: DatabaseContext): Promise<OpenDatabase> {
-  const folder = folderOf(configuration)
+  const folder = dataFolder(configuration)
   const database = openIn(folder)
-  let turn: Turn | null = null
+  let lock: ServiceLock | null = null
   try {
-    if (role === 'service') turn = takeTurn(fileIn(folder), { keeps: configuration.tokenCacheTtlMs > 0 })
+    if (role === 'service')
+      lock = lockForService(fileIn(folder), { caches: configuration.tokenCacheTtlMs > 0 })
     for (const name of await bringUpToDate(database, configuration))
       log.info('database.migrated', { detail: name })
     return {
       customers: sqliteCustomers(database),
       loginTokens: sqliteLoginTokens(database),
-      // Workers open the same file. No process is told of what another changes: they may keep nothing.
+      // Workers open the same file. No process is notified of changes, so workers cannot cache.
       workerEnv: { DATA_DIR: folder },
-      countActiveTokens: () => countActiveTokens(database, clock.nowMs(), COUNT_WAIT_MS),
+      countActiveTokens: () => countActiveTokens(database, clock.nowMs(), COUNT_TIMEOUT_MS),
       ready: (timeoutMs) => isReady(database, timeoutMs),
       async close() {
         database.close()
-        turn?.end()
+        lock?.end()
       },
     }
   } catch (error) {
-    turn?.end()
+    lock?.end()
     database.close()
     throw error
   }
@@ -49,7 +50,7 @@ async function withDatabase<T>(
   { configuration }: DatabaseContext,
   use: (database: SqliteDatabase) => Promise<T>,
 ): Promise<T> {
-  const database = openIn(folderOf(configuration))
+  const database = openIn(dataFolder(configuration))
   try {
     return await use(database)
   } finally {
@@ -74,12 +75,12 @@ async function isReady(database: SqliteDatabase, timeoutMs: number): Promise<boo
     await database.read(timeoutMs, ({ rows }) => rows('select 1 from customers limit 1'))
     return true
   } catch {
-    // Held by another, gone, or no database of ours: none of it can serve.
+    // The file is locked, missing or not a database.
     return false
   }
 }
 
-function folderOf({ dataDir }: DatabaseContext['configuration']): string {
+function dataFolder({ dataDir }: DatabaseContext['configuration']): string {
   return resolve(dataDir ?? 'data')
 }
 

@@ -6,9 +6,9 @@ import {
   Unavailable,
 } from 'latchkey/ports'
 import type { Session, SqliteDatabase, Value } from './database.ts'
-import { LISTED_TOKEN_COLUMNS, loginTokenOf } from './rows.ts'
+import { LISTED_TOKEN_COLUMNS, toLoginToken } from './rows.ts'
 
-/** So few that nobody waits long for the end of a step. */
+/** Rows in one transaction: few enough that other processes do not wait long. */
 const STEP = 1000
 
 const LIST_ALL = `
@@ -20,7 +20,7 @@ const LIST_ALL = `
    order by lower(customers.email), login_tokens.created_at desc, login_tokens.id desc
    limit ?4`
 
-// No e-mail is empty.
+// No email is empty.
 const BEFORE_ALL = ['', 0, '']
 
 const STEP_END = `select max(id) as id from (select id from login_tokens where id > ? order by id limit ${STEP})`
@@ -41,7 +41,7 @@ const COUNT_ACTIVE = `
   select count(*) as active from login_tokens
    where revoked_at is null and (expires_at is null or expires_at > ?)`
 
-/** One page of all tokens with their owners' e-mails. */
+/** Returns one page of all tokens with the emails of their owners. */
 export function listTokens(
   { rows }: Session,
   { after, limit }: Parameters<LoginTokens['list']>[0],
@@ -49,12 +49,12 @@ export function listTokens(
   const from: readonly Value[] = after === null ? BEFORE_ALL : JSON.parse(after)
   const page = rows(LIST_ALL, [...from, limit])
   return {
-    tokens: page.map((row) => ({ token: loginTokenOf(row), ownerEmail: row.owner_email as string })),
+    tokens: page.map((row) => ({ token: toLoginToken(row), ownerEmail: row.owner_email as string })),
     end: page.length < limit ? null : ((page.at(-1)?.place as string | undefined) ?? null),
   }
 }
 
-/** Revokes by age, walking through the whole table by the ids, whose order no change touches. */
+/** Revokes by age, in steps through the whole table in the order of the IDs, which never change. */
 export async function revokeIssuedBefore(
   database: SqliteDatabase,
   beforeMs: number,
@@ -76,7 +76,7 @@ export async function revokeIssuedBefore(
   return revoked
 }
 
-/** Writes last uses where nobody holds the file; else answers the ids of all, to be written another time. */
+/** Writes last uses. When the file is locked, returns the IDs of all, to be written later. */
 export async function touch(database: SqliteDatabase, uses: readonly TokenUse[]): Promise<readonly string[]> {
   try {
     await database.write(0, ({ change }) => {
@@ -99,7 +99,7 @@ export async function countActiveTokens(
   return row?.active as number
 }
 
-/** Removes tokens that ended, oldest end first. */
+/** Deletes revoked and expired tokens, the oldest first. */
 export function prune({ change }: Session, endedBeforeMs: number, limit: number): number {
   return change(PRUNE, [endedBeforeMs, limit])
 }

@@ -29,7 +29,7 @@ describe('Processes on one file:', () => {
     return program
   }
 
-  test('of two that keep nothing each refuses at once what the other revokes', async () => {
+  test('two without a cache refuse at once what the other one revokes', async () => {
     const [one, other] = await Promise.all([start(UNCACHED).url, start(UNCACHED).url])
     for (let round = 0; round < 20; round++) {
       const [here, there] = round % 2 === 0 ? [one, other] : [other, one]
@@ -43,14 +43,14 @@ describe('Processes on one file:', () => {
     }
   })
 
-  test('of many logins at both at once one is live', async () => {
+  test('one token is active after many concurrent logins at both', async () => {
     const [one, other] = await Promise.all([start(UNCACHED).url, start(UNCACHED).url])
     const tokens = await Promise.all(Array.from({ length: 24 }, (_, i) => logIn(i % 2 === 0 ? one : other)))
     const statuses = await Promise.all(tokens.map((token) => statusOf(one, '/api/me', token)))
     assert.equal(statuses.filter((status) => status === 200).length, 1)
   })
 
-  test('one keeps validations, ends them exactly, and is alone while it does', async () => {
+  test('one with a cache revokes exactly and excludes all others', async () => {
     const alone = start()
     const url = await alone.url
     const token = await logIn(url)
@@ -70,7 +70,7 @@ describe('Processes on one file:', () => {
     await start().url
   })
 
-  test('a command that revokes answers when a service that keeps validations obeys', async () => {
+  test('a command that revokes returns after a service with a cache has applied it', async () => {
     const url = await start().url
     const token = await logIn(url)
     assert.equal(await statusOf(url, '/api/me', token), 200)
@@ -78,15 +78,15 @@ describe('Processes on one file:', () => {
     assert.equal(await statusOf(url, '/api/me', token), 401)
   })
 
-  test('what was answered survives the end of a process that is killed', async () => {
+  test('acknowledged changes survive a killed process', async () => {
     const killed = start()
     const url = await killed.url
-    const ended = await logIn(url)
-    const kept = await logIn(url)
+    const revoked = await logIn(url)
+    const active = await logIn(url)
     await killed.kill('SIGKILL')
     const next = await start().url
     assert.deepEqual(
-      [await statusOf(next, '/api/me', ended), await statusOf(next, '/api/me', kept)],
+      [await statusOf(next, '/api/me', revoked), await statusOf(next, '/api/me', active)],
       [401, 200],
     )
   })
@@ -101,7 +101,7 @@ describe('Processes on one file:', () => {
     assert.deepEqual(new Set(later), new Set([401]))
   })
 
-  test('the schema is made once by all who start, and an old one is refused where it may not be', async () => {
+  test('concurrent starts create the schema once, and MIGRATE=off refuses an old one', async () => {
     const empty = join(folder, 'empty')
     const { code, output } = await startProgram(empty, { env: { MIGRATE: 'off' } }).ended
     assert.deepEqual(

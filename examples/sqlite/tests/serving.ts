@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url'
 
 const EXAMPLE = fileURLToPath(new URL('..', import.meta.url))
 
-/** How the program ended, and what it wrote. */
+/** The exit of the program and its output. */
 export interface Ended {
   readonly code: number | null
   readonly output: string
 }
 
-/** The program of this example, as it runs. */
+/** The running program of this example. */
 export interface Program {
   /** Resolves when it serves, with its address; rejects when it ends before. */
   readonly url: Promise<string>
@@ -44,7 +44,7 @@ export function startProgram(
     child.stderr.on('data', read)
     ended.then(() => reject(new Error(`It ended before it served: ${output}`)))
   })
-  // Of what is to be refused nobody asks for the address.
+  // A test of a refused start does not read the address.
   url.catch(() => {})
   return {
     url,

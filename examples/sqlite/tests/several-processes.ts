@@ -1,21 +1,21 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Customers, LoginTokens } from 'latchkey/ports'
-import type { Asked, Told } from './stores-process.ts'
+import type { Call, Reply } from './stores-process.ts'
 
-/** Stores whose calls go round between processes that have one file open, so that races are between those. */
+/** Stores whose calls alternate between processes with the same file, so that races are between processes. */
 export interface SharedStores {
   on(file: string): { readonly customers: Customers; readonly loginTokens: LoginTokens }
   end(): void
 }
 
-/** Starts so many processes. */
+/** Starts this number of processes. */
 export function severalProcesses(count: number): SharedStores {
-  const waiting = new Map<number, (told: Told) => void>()
+  const waiting = new Map<number, (reply: Reply) => void>()
   const children: readonly ChildProcess[] = Array.from({ length: count }, () =>
     fork(fileURLToPath(new URL('stores-process.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] }).on(
       'message',
-      (told: Told) => waiting.get(told.id)?.(told),
+      (reply: Reply) => waiting.get(reply.id)?.(reply),
     ),
   )
   let asked = 0
@@ -25,7 +25,7 @@ export function severalProcesses(count: number): SharedStores {
       return {
         customers: port<Customers>(file, 'customers'),
         loginTokens: port<LoginTokens>(file, 'loginTokens', {
-          // Neither a signal nor a callback crosses between processes: all steps are one.
+          // Signals and callbacks cannot be sent to another process: all steps are one.
           async revokeIssuedBefore(beforeMs, atMs, { timeoutMs, onStep, signal }) {
             if (signal?.aborted) throw signal.reason
             const what = { file, store: 'loginTokens', method: 'revokeIssuedBefore' } as const
@@ -41,7 +41,7 @@ export function severalProcesses(count: number): SharedStores {
     },
   }
 
-  function port<Port extends object>(file: string, store: Asked['store'], own: Partial<Port> = {}): Port {
+  function port<Port extends object>(file: string, store: Call['store'], own: Partial<Port> = {}): Port {
     return new Proxy(own as Port, {
       get: (_, method) =>
         method === 'then' || method in own
@@ -50,16 +50,16 @@ export function severalProcesses(count: number): SharedStores {
     })
   }
 
-  async function ask(what: Omit<Asked, 'id'>): Promise<unknown> {
+  async function ask(what: Omit<Call, 'id'>): Promise<unknown> {
     const id = ++asked
-    const told = await new Promise<Told>((resolve) => {
+    const reply = await new Promise<Reply>((resolve) => {
       waiting.set(id, resolve)
-      children[id % count]?.send({ id, ...what } satisfies Asked)
+      children[id % count]?.send({ id, ...what } satisfies Call)
     })
     waiting.delete(id)
-    if (told.error !== undefined) throw new Error(told.error)
-    // What crosses between processes is a copy, and frozen no more.
-    return frozen(told.answer)
+    if (reply.error !== undefined) throw new Error(reply.error)
+    // A value from another process is a copy that is not frozen.
+    return frozen(reply.result)
   }
 }
 

@@ -3,8 +3,8 @@ import { openDatabase } from '../src/database.ts'
 import { sqliteLoginTokens } from '../src/login-tokens.ts'
 import { migrate } from '../src/migrations.ts'
 
-/** What a process is asked to do: a call of a store on the file that it has open. */
-export interface Asked {
+/** A call of a store, on a file. */
+export interface Call {
   readonly id: number
   readonly file: string
   readonly store: 'customers' | 'loginTokens'
@@ -12,10 +12,10 @@ export interface Asked {
   readonly values: readonly unknown[]
 }
 
-/** The answer, or why there is none. */
-export interface Told {
+/** The result of a call, or its error. */
+export interface Reply {
   readonly id: number
-  readonly answer?: unknown
+  readonly result?: unknown
   readonly error?: string
 }
 
@@ -23,30 +23,30 @@ type Methods = Readonly<Record<string, (...values: readonly unknown[]) => Promis
 
 let open: {
   readonly file: string
-  readonly stores: Promise<Readonly<Record<Asked['store'], Methods>>>
+  readonly stores: Promise<Readonly<Record<Call['store'], Methods>>>
 } | null = null
 let close = () => {}
 
-process.on('message', ({ id, ...asked }: Asked) => {
-  const tell = (told: Omit<Told, 'id'>) => process.send?.({ id, ...told } satisfies Told)
-  answerOf(asked).then(
-    (answer) => tell({ answer }),
-    (error: Error) => tell({ error: error.message }),
+process.on('message', ({ id, ...call }: Call) => {
+  const send = (reply: Omit<Reply, 'id'>) => process.send?.({ id, ...reply } satisfies Reply)
+  runCall(call).then(
+    (result) => send({ result }),
+    (error: Error) => send({ error: error.message }),
   )
 })
 
-async function answerOf({ file, store, method, values }: Omit<Asked, 'id'>): Promise<unknown> {
+async function runCall({ file, store, method, values }: Omit<Call, 'id'>): Promise<unknown> {
   if (open?.file !== file) {
     close()
-    open = { file, stores: storesOn(file) }
+    open = { file, stores: openStores(file) }
   }
   return (await open.stores)[store][method]?.(...values)
 }
 
-async function storesOn(file: string): Promise<Readonly<Record<Asked['store'], Methods>>> {
+async function openStores(file: string): Promise<Readonly<Record<Call['store'], Methods>>> {
   const database = openDatabase(file)
   close = database.close
   await migrate(database)
   const stores = { customers: sqliteCustomers(database), loginTokens: sqliteLoginTokens(database) }
-  return stores as unknown as Readonly<Record<Asked['store'], Methods>>
+  return stores as unknown as Readonly<Record<Call['store'], Methods>>
 }

@@ -2,14 +2,14 @@ import { fileURLToPath } from 'node:url'
 import { readProcessConfiguration } from 'latchkey/adapters/config'
 import { type DatabasePool, DatabaseRefused, type MigrationSet, openPool } from 'latchkey/adapters/postgres'
 
-/** The program's own part of the database that Latchkey uses: connections of its own. */
+/** The connections of the orders to the database of the service. */
 export interface OrdersDatabase {
-  /** The connections, which are made when they are first used. */
+  /** Returns the pool, which opens at the first use. Throws `DatabaseRefused` when a setting is invalid. */
   pool(): DatabasePool
   close(): Promise<void>
 }
 
-/** What is wrong with the settings for orders, as one line, or null. What is wrong for everybody, the program tells. */
+/** Returns the problem with the settings for orders as one line, or null. `runProgram` reports all other problems. */
 export function settingsProblem(): string | null {
   try {
     settings()
@@ -19,7 +19,7 @@ export function settingsProblem(): string | null {
   }
 }
 
-/** The database of the settings. Nothing is read before it is asked for; then it throws what is wrong with them. */
+/** Creates the connections from the settings, which are read at the first use of the pool. */
 export function ordersDatabase(): OrdersDatabase {
   let open: DatabasePool | null = null
   return {
@@ -35,7 +35,7 @@ export function ordersDatabase(): OrdersDatabase {
   }
 }
 
-/** The orders' table; Latchkey's own are applied before. */
+/** The migrations of the orders, which run after those of Latchkey. */
 export const ORDERS_MIGRATIONS: MigrationSet = {
   folder: fileURLToPath(new URL('../../sql', import.meta.url)),
   table: 'orders_migrations',

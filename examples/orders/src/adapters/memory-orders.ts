@@ -1,7 +1,7 @@
-import { changed, newestFirst, type Order } from '../order.ts'
+import { applyChange, newestFirst, type Order } from '../order.ts'
 import type { OrderKey, Orders } from '../orders.ts'
 
-/** Orders in this process, for tests; they are gone when it ends. */
+/** Creates a store in memory, for tests. */
 export function memoryOrders(): Orders {
   const orders = new Map<string, Order>()
   return {
@@ -25,7 +25,7 @@ export function memoryOrders(): Orders {
     async change(key, change) {
       const found = owned(key)
       if (found === null) return null
-      const order = Object.freeze(changed(found, change))
+      const order = Object.freeze(applyChange(found, change))
       orders.set(order.id, order)
       return order
     },

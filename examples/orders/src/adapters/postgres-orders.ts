@@ -2,35 +2,35 @@ import type { DatabasePool, Row, Statement } from 'latchkey/adapters/postgres'
 import type { Order } from '../order.ts'
 import type { Orders } from '../orders.ts'
 
-/** Orders in the table `orders` of a PostgreSQL database. Each call is one statement, which needs no transaction. */
+/** Creates the store on the table `orders` of a PostgreSQL database. Each method is one statement, without a transaction. */
 export function postgresOrders(pool: DatabasePool): Orders {
   return {
     async add({ id, customerId, sku, quantity, note, placedAtMs }, timeoutMs) {
-      await rowsOf(ADD, [id, customerId, sku, quantity, note, new Date(placedAtMs)], timeoutMs)
+      await query(ADD, [id, customerId, sku, quantity, note, new Date(placedAtMs)], timeoutMs)
     },
 
     async find({ id, customerId }, timeoutMs) {
-      return firstOf(await rowsOf(FIND, [id, customerId], timeoutMs))
+      return toFirstOrder(await query(FIND, [id, customerId], timeoutMs))
     },
 
     async list(customerId, { after, limit }, timeoutMs) {
       const from = after === null ? [] : [new Date(after.placedAtMs), after.id]
-      const rows = await rowsOf(after === null ? LIST : LIST_AFTER, [customerId, limit, ...from], timeoutMs)
-      return rows.map(orderOf)
+      const rows = await query(after === null ? LIST : LIST_AFTER, [customerId, limit, ...from], timeoutMs)
+      return rows.map(toOrder)
     },
 
     async change({ id, customerId }, { quantity = null, note }, timeoutMs) {
-      return firstOf(
-        await rowsOf(CHANGE, [id, customerId, quantity, note !== undefined, note ?? null], timeoutMs),
+      return toFirstOrder(
+        await query(CHANGE, [id, customerId, quantity, note !== undefined, note ?? null], timeoutMs),
       )
     },
 
     async remove({ id, customerId }, timeoutMs) {
-      return (await rowsOf(REMOVE, [id, customerId], timeoutMs)).length === 1
+      return (await query(REMOVE, [id, customerId], timeoutMs)).length === 1
     },
   }
 
-  function rowsOf(
+  function query(
     statement: Statement,
     values: readonly unknown[],
     timeoutMs: number,
@@ -59,7 +59,7 @@ const LIST_AFTER = {
     order by placed_at desc, id desc limit $2`,
 }
 
-// In one statement: of two changes at once neither undoes the other.
+// One statement, so that concurrent changes of different fields are both applied.
 const CHANGE = {
   name: 'change_order',
   text: `update orders set quantity = coalesce($3, quantity), note = case when $4 then $5 else note end
@@ -71,11 +71,11 @@ const REMOVE = {
   text: 'delete from orders where id = $1 and customer_id = $2 returning id',
 }
 
-function firstOf([row]: readonly Row[]): Order | null {
-  return row === undefined ? null : orderOf(row)
+function toFirstOrder([row]: readonly Row[]): Order | null {
+  return row === undefined ? null : toOrder(row)
 }
 
-function orderOf(row: Row): Order {
+function toOrder(row: Row): Order {
   return {
     id: row.id as string,
     customerId: row.customer_id as string,
