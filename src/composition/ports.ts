@@ -30,7 +30,7 @@ const DAMAGED =
 
 /** Adapters that replace the defaults, beside the database. Commands use them, too. */
 export type AdapterOverrides = Partial<
-  Pick<Ports, 'passwords' | 'blocklist' | 'secrets' | 'serviceSecrets' | 'clock' | 'ids'>
+  Pick<Ports, 'passwords' | 'blocklist' | 'secrets' | 'serviceSecrets' | 'clock' | 'ids' | 'audit'>
 >
 
 /** The dependencies of the ports, beside the database. */

@@ -20,6 +20,7 @@ import type { Invalidations } from '../application/ports/invalidations.ts'
 import type { Log } from '../application/ports/log.ts'
 import type { Ports } from '../application/ports/ports.ts'
 import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
+import { atExit } from './at-exit.ts'
 import { accessLogMode, createAuditLog, openAccessLog } from './logs.ts'
 import { freeMetricsAddress, startMetricsServer } from './metrics-server.ts'
 import { openOps } from './ops.ts'
@@ -40,6 +41,8 @@ export interface ServiceOptions<Me extends ObjectSchema = ObjectSchema> extends 
   readonly auditLines?: Pick<Lines, 'write'>
   /** The schedule of pruning. Default: hourly. */
   readonly pruningTimes?: PruningTimes
+  /** Called with each bug as it was thrown, and with each `Unavailable`; must neither throw nor wait. Default: no call. */
+  readonly onError?: (error: unknown) => void
   /** The interval of the samples for the operator's page. Default: five seconds. */
   readonly samplingTimes?: SamplingTimes | undefined
 }
@@ -49,7 +52,10 @@ export type ReloadableSettings = Pick<Configuration, 'serviceTokens' | 'logLevel
 
 /** A service that accepts requests. */
 export interface Service {
+  /** The address for clients: `PUBLIC_URL`, by default the bound address. */
   readonly url: string
+  /** The bound address, such as `http://127.0.0.1:3000`. */
+  readonly address: string
   readonly database: OpenDatabase
   readonly useCases: UseCases
   readonly invalidations: Invalidations
@@ -71,7 +77,7 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
     await freeAddress(configuration)
     await freeMetricsAddress(configuration)
   }
-  const audit = createAuditLog(configuration, auditLines)
+  const audit = createAuditLog(configuration, adapters.audit, auditLines)
   const { clock = systemClock } = adapters
   const metrics = serviceMetrics()
   const collectMetrics = isWorker ? collectFromAllWorkers(metrics.collect) : metrics.collect
@@ -108,6 +114,7 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
     const access = openAccessLog(configuration, accessLines)
     const server: RunningServer = await startServer(table, useCases, log, access, configuration, {
       onEnded: metrics.requests.observe,
+      onError: options.onError,
       tracing: openTelemetryTracing(options.version),
     })
     metrics.watch({ activeRequests: server.activeRequests })
@@ -121,10 +128,11 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
           },
         )
     const stopSampling = ops?.start(log)
-    process.on('exit', access.close)
+    const cancelExit = atExit(access.close)
     const pruning = startPruning(prunables(configuration, ports, database), pruningTimes, clock, log)
     return {
       url: configuration.publicUrl ?? server.url,
+      address: server.url,
       database,
       useCases,
       invalidations: ports.invalidations,
@@ -144,7 +152,7 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
         readiness.close()
         await listener?.close()
         access.close()
-        process.off('exit', access.close)
+        cancelExit()
         await pruning.stop()
         await usage.close()
         await closeStores()

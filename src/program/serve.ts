@@ -70,7 +70,7 @@ async function serveByWorkers(options: ServeOptions): Promise<void> {
   const url = configuration.publicUrl ?? address
   await freeMetricsAddress(configuration)
   // Open the audit log before the workers start, so that a failure is reported once, not by each worker.
-  const audit = createAuditLog(configuration)
+  const audit = createAuditLog(configuration, adapters.audit)
   const database = await kind.open('primary', { configuration, log, clock: adapters.clock ?? systemClock })
   let kill = () => {}
   try {

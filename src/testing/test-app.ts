@@ -1,29 +1,12 @@
-import { bcryptPasswordHasher } from '../adapters/bcrypt/password-hasher.ts'
 import { readConfiguration } from '../adapters/config/read-configuration.ts'
 import type { SettingName } from '../adapters/config/settings.ts'
 import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
-import { type RunningServer, startServer } from '../adapters/http/server/server.ts'
-import { memoryCustomers } from '../adapters/memory/customers.ts'
-import { memoryInvalidations } from '../adapters/memory/invalidations.ts'
-import { memoryLoginThrottle } from '../adapters/memory/login-throttle.ts'
-import { memoryLoginTokens } from '../adapters/memory/login-tokens.ts'
-import { memoryStore } from '../adapters/memory/store.ts'
-import { nodeCache } from '../adapters/node-cache/cache.ts'
-import { randomIds } from '../adapters/node-crypto/ids.ts'
-import { newServiceSecret, serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
-import { tokenSecrets } from '../adapters/node-crypto/token-secrets.ts'
-import { zxcvbnPasswordBlocklist } from '../adapters/zxcvbn/password-blocklist.ts'
-import type { Configuration } from '../application/configuration.ts'
-import { type CachedToken, cachedLoginTokens } from '../application/login-tokens/cached.ts'
-import { invalidatingLoginTokens } from '../application/login-tokens/invalidating.ts'
-import { createUsageBuffer } from '../application/login-tokens/usage-buffer.ts'
-import type { AuditLog } from '../application/ports/audit-log.ts'
-import type { Ports } from '../application/ports/ports.ts'
-import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
-import { openOps } from '../composition/ops.ts'
-import { type RoutesOptions, routeTable } from '../composition/route-table.ts'
+import { memoryDatabase } from '../adapters/memory/database.ts'
+import { newServiceSecret } from '../adapters/node-crypto/service-secrets.ts'
+import type { UseCases } from '../application/use-cases/use-cases.ts'
+import type { RoutesOptions } from '../composition/route-table.ts'
+import { startService } from '../composition/service.ts'
 import type { Customer } from '../domain/customer.ts'
-import type { Clock } from '../lib/clock.ts'
 import { type Called, type CallOptions, callAt } from './call.ts'
 import { type MovableClock, movableClock, neverStuck } from './movable-clock.ts'
 import { type Logged, type Recorded, recordingAuditLog, recordingLog } from './recorded.ts'
@@ -93,52 +76,45 @@ const TEST_SETTINGS: Readonly<Partial<Record<SettingName, string>>> = {
   PORT: '0',
   BCRYPT_COST: '4',
   COMMON_PASSWORDS: 'accepted',
+  DRAIN_DEADLINE: '1s',
   SERVICE_TOKENS: `tests=${newServiceSecret()}`,
 }
-const DRAIN_DEADLINE_MS = 1000
 const VERSION = '0.0.0-tests'
 
 /**
- * Starts a service on a free port, composed as in production: its routes, use cases, cache, throttle and secrets are the
- * real ones, and only its stores are in memory. It takes milliseconds. Passwords are hashed at the lowest cost. Settings
- * of the database, workers and logs have no effect. Rejects when a route or a setting is invalid.
+ * Starts a service on a free port by `startService`, as in production: only its database is in memory. It takes
+ * milliseconds. Passwords are hashed at the lowest cost. Settings of the database, workers and logs have no effect.
+ * Rejects when a route or a setting is invalid.
  */
 export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
   options: TestAppOptions<Me> = {},
 ): Promise<TestApp> {
-  const { configuration } = readConfiguration({
-    env: { ...TEST_SETTINGS, ...options.settings },
-    dotEnv: null,
-  })
+  const { settings, ...routes } = options
+  const { configuration } = readConfiguration({ env: { ...TEST_SETTINGS, ...settings }, dotEnv: null })
   const clock = neverStuck(movableClock(Date.now()))
   const { logged, ...log } = recordingLog()
   const { recorded, ...audit } = recordingAuditLog()
-  const stores = memoryPorts(configuration, clock, audit)
-  const usage = createUsageBuffer(stores.loginTokens, clock, log)
-  const useCases = createUseCases(configuration.tokenLastUsed ? { ...stores, usage } : stores, configuration)
-  // A test app has no metrics.
-  const collectMetrics = async () => []
-  const table = routeTable({ ...(options as TestAppOptions), configuration, version: VERSION }, useCases, {
-    readiness: async () => ({ ready: !server.draining(), checks: {} }),
-    url: () => configuration.publicUrl ?? server.url,
-    collectMetrics,
-    ops: openOps({ configuration, version: VERSION, clock, collect: collectMetrics }),
-  })
   const errors: unknown[] = []
-  const access = { everyResponse: false, responded() {} }
-  const server: RunningServer = await startServer(table, useCases, log, access, configuration, {
+  const { address, useCases, stop } = await startService({
+    ...routes,
+    configuration,
+    version: VERSION,
+    database: memoryDatabase(),
+    adapters: { clock, audit },
+    log,
+    accessLines: { write() {}, close() {} },
     onError: (error) => errors.push(error),
   })
   let customers = 0
 
   return {
-    url: server.url,
+    url: address,
     useCases,
     clock,
     audit: recorded,
     errors,
     logged,
-    call: (path, options) => callAt(server.url, path, options),
+    call: (path, options) => callAt(address, path, options),
 
     async customer(different = {}) {
       const {
@@ -166,38 +142,10 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
     // There is always one: a setting cannot be unset.
     asService: () => callerWith(configuration.serviceTokens[0]?.secret ?? ''),
 
-    async close() {
-      await server.drain({ delayMs: 0, deadlineMs: DRAIN_DEADLINE_MS })
-      await usage.close()
-    },
+    close: () => stop({ delay: false }),
   }
 
   function callerWith(secret: string): TestCaller {
-    return { secret, call: (path, options) => callAt(server.url, path, { token: secret, ...options }) }
-  }
-}
-
-/** Creates the ports as in production, with stores in memory. */
-function memoryPorts(configuration: Configuration, clock: Clock, audit: AuditLog): Ports {
-  const { bcryptCost, tokenPrefix, tokenCacheTtlMs: ttlMs, tokenCacheMax: maxEntries } = configuration
-  const store = memoryStore()
-  const invalidations = memoryInvalidations()
-  const inner = memoryLoginTokens(store)
-  return {
-    customers: memoryCustomers(store),
-    loginTokens:
-      ttlMs === 0
-        ? invalidatingLoginTokens(inner, invalidations)
-        : cachedLoginTokens(inner, nodeCache<CachedToken>({ maxEntries }), invalidations, clock, { ttlMs }),
-    invalidations,
-    passwords: bcryptPasswordHasher({ cost: bcryptCost }),
-    blocklist: configuration.refusesCommonPasswords ? zxcvbnPasswordBlocklist() : { has: () => false },
-    throttle: memoryLoginThrottle(configuration, clock),
-    secrets: tokenSecrets({ prefix: tokenPrefix }),
-    serviceSecrets: serviceSecrets(configuration.serviceTokens),
-    clock,
-    ids: randomIds,
-    usage: { used() {} },
-    audit,
+    return { secret, call: (path, options) => callAt(address, path, { token: secret, ...options }) }
   }
 }
