@@ -19,12 +19,14 @@ import type { Database, OpenDatabase } from '../application/ports/database.ts'
 import type { Invalidations } from '../application/ports/invalidations.ts'
 import type { Log } from '../application/ports/log.ts'
 import type { Ports } from '../application/ports/ports.ts'
+import type { TokenUsage } from '../application/ports/token-usage.ts'
 import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
+import type { AdapterOverrides } from './adapters.ts'
 import { atExit } from './at-exit.ts'
 import { accessLogMode, createAuditLog, openAccessLog } from './logs.ts'
 import { freeMetricsAddress, startMetricsServer } from './metrics-server.ts'
 import { openOps } from './ops.ts'
-import { type AdapterOverrides, createPorts } from './ports.ts'
+import { createPorts } from './ports.ts'
 import { postgresDatabase } from './postgres-database.ts'
 import { checkDatabase, readinessReport } from './readiness-report.ts'
 import { type RoutesOptions, routeTable } from './route-table.ts'
@@ -34,6 +36,7 @@ export interface ServiceOptions<Me extends ObjectSchema = ObjectSchema> extends 
   readonly log: Log
   /** The database of customers and tokens. Default: PostgreSQL. */
   readonly database?: Database
+  /** Adapters that replace defaults one by one. */
   readonly adapters?: AdapterOverrides
   /** The output of the access log. Default: standard output. */
   readonly accessLines?: Lines
@@ -95,12 +98,12 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
     const stores = createPorts(database, {
       configuration,
       role: 'service',
-      adapters: { serviceSecrets: tokens, ...adapters },
+      adapters: { ...adapters, serviceSecrets: adapters.serviceSecrets ?? tokens },
       audit,
       log,
       metrics,
     })
-    const usage = openTokenUsage(configuration, stores, log)
+    const usage = openTokenUsage(configuration, stores, adapters.usage, log)
     const ports: Ports = { ...stores, usage }
     const useCases = instrumentedUseCases(createUseCases(ports, configuration), metrics)
     const ops = openOps({ configuration, version, clock, collect: collectMetrics, times })
@@ -173,9 +176,11 @@ function collectFromAllWorkers(own: CollectMetrics): CollectMetrics {
 function openTokenUsage(
   { tokenLastUsed }: Configuration,
   { loginTokens, clock }: Ports,
+  custom: TokenUsage | undefined,
   log: Log,
 ): UsageBuffer {
-  return tokenLastUsed ? createUsageBuffer(loginTokens, clock, log) : { used() {}, close: async () => {} }
+  if (custom === undefined && tokenLastUsed) return createUsageBuffer(loginTokens, clock, log)
+  return { used: (tokenId) => custom?.used(tokenId), close: async () => {} }
 }
 
 function prunables(

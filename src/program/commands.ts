@@ -5,8 +5,9 @@ import type { Configuration } from '../application/configuration.ts'
 import { createDeadline } from '../application/deadline.ts'
 import type { Database, DatabaseContext } from '../application/ports/database.ts'
 import { createUseCases } from '../application/use-cases/use-cases.ts'
+import type { AdapterOverrides } from '../composition/adapters.ts'
 import { createAuditLog } from '../composition/logs.ts'
-import { type AdapterOverrides, createPorts } from '../composition/ports.ts'
+import { createPorts } from '../composition/ports.ts'
 import { postgresDatabase } from '../composition/postgres-database.ts'
 
 /** Longer than for a request, because an operator waits. */

@@ -74,8 +74,9 @@ async function serveByWorkers(options: ServeOptions): Promise<void> {
   const database = await kind.open('primary', { configuration, log, clock: adapters.clock ?? systemClock })
   let kill = () => {}
   try {
-    const shared = workerEnvironment(database, configuration)
-    if (database.throttle === undefined) log.warn('workers.apart', { detail: SEPARATE_COUNTS })
+    const { invalidations = database.invalidations, throttle = database.throttle } = adapters
+    const shared = workerEnvironment({ workerEnv: database.workerEnv, invalidations }, configuration)
+    if (throttle === undefined) log.warn('workers.apart', { detail: SEPARATE_COUNTS })
     const workers = await startWorkers({
       count: configuration.workers,
       env: {

@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { openAuditLog } from '../../../src/adapters/pino/audit-log.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
+import { auditLogContract } from '../../../src/testing/contracts/audit-log.ts'
 import { HOSTILE } from '../../support/hostile-text.ts'
 
 const MODULE = join(import.meta.dirname, '../../../src/adapters/pino/audit-log.ts')
@@ -35,6 +36,16 @@ function recordedElsewhere() {
   const lines: string[] = []
   return { lines, audit: openAuditLog({ path: null, elsewhere: { write: (line) => void lines.push(line) } }) }
 }
+
+auditLogContract('pino', () => {
+  const path = newPath()
+  const audit = openAuditLog({ path })
+  return {
+    audit,
+    read: () => linesOf(path).map(({ level, audit, time, ...recorded }) => recorded),
+    disconnect: audit.close,
+  }
+})
 
 describe('A line of the audit log', () => {
   it('is one JSON object with its mark, an ISO time, the event and its fields', () => {
