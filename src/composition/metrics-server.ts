@@ -1,7 +1,8 @@
 import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
 import { freeAddress } from '../adapters/http/server/listen.ts'
 import { startServer } from '../adapters/http/server/server.ts'
-import { type CollectMetrics, exposition } from '../adapters/prometheus/metric-families.ts'
+import { respondToPrimary } from '../adapters/node-cluster/worker.ts'
+import { type CollectMetrics, exposition, type MetricFamily } from '../adapters/prometheus/metric-families.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { Log } from '../application/ports/log.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
@@ -11,6 +12,12 @@ const DEADLINE_MS = 1000
 /** A separate listener for metrics. Does nothing when none is configured. */
 export interface MetricsServer {
   close(): Promise<void>
+}
+
+/** Collects the metrics of all workers, this one included, through the primary. */
+export function collectFromAllWorkers(own: CollectMetrics): CollectMetrics {
+  const ask = respondToPrimary(own)
+  return async () => (await ask('metrics')) as readonly MetricFamily[]
 }
 
 /** Rejects when the address of `METRICS_PORT` cannot be bound. */

@@ -24,10 +24,5 @@ export { type SettlingUsage, tokenUsageContract } from '../testing/contracts/tok
 export { type MovableClock, movableClock } from '../testing/movable-clock.ts'
 export type { Logged, Recorded } from '../testing/recorded.ts'
 export type { CreateStores, Stores } from '../testing/stores.ts'
-export {
-  createTestApp,
-  type TestApp,
-  type TestAppOptions,
-  type TestCaller,
-  type TestCustomer,
-} from '../testing/test-app.ts'
+export { createTestApp, type TestApp, type TestAppOptions } from '../testing/test-app.ts'
+export type { TestCaller, TestClients, TestCustomer } from '../testing/test-clients.ts'

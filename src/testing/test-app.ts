@@ -6,10 +6,9 @@ import { newServiceSecret } from '../adapters/node-crypto/service-secrets.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
 import type { RoutesOptions } from '../composition/route-table.ts'
 import { startService } from '../composition/service.ts'
-import type { Customer } from '../domain/customer.ts'
-import { type Called, type CallOptions, callAt } from './call.ts'
 import { type MovableClock, movableClock, neverStuck } from './movable-clock.ts'
 import { type Logged, type Recorded, recordingAuditLog, recordingLog } from './recorded.ts'
+import { createTestClients, type TestCaller, type TestClients, testCaller } from './test-clients.ts'
 
 /** The options of a test app. */
 export interface TestAppOptions<Me extends ObjectSchema = ObjectSchema>
@@ -18,21 +17,8 @@ export interface TestAppOptions<Me extends ObjectSchema = ObjectSchema>
   readonly settings?: Readonly<Partial<Record<SettingName, string>>>
 }
 
-/** A customer of a test app, with the password in clear text. */
-export interface TestCustomer extends Customer {
-  readonly password: string
-}
-
-/** A client that sends a token with every request. */
-export interface TestCaller {
-  /** The secret of the token. */
-  readonly secret: string
-  /** Calls `POST <path>`, unless the options set another method; returns the response. */
-  call(path: string, options?: CallOptions): Promise<Called>
-}
-
 /** A running service whose stores are in memory. */
-export interface TestApp {
+export interface TestApp extends TestClients {
   /** The address, without a trailing slash. */
   readonly url: string
   /** The use cases, as custom routes receive them. */
@@ -45,27 +31,6 @@ export interface TestApp {
   readonly errors: readonly unknown[]
   /** Every line of the log so far. */
   readonly logged: readonly Logged[]
-  /** Calls `POST <path>`, unless the options set another method; returns the response. */
-  call(path: string, options?: CallOptions): Promise<Called>
-  /** Stores a customer; by default with a unique e-mail and a valid password. Throws when the e-mail is taken. */
-  customer(different?: {
-    readonly email?: string
-    readonly name?: string | null
-    readonly password?: string
-  }): Promise<TestCustomer>
-  /**
-   * Creates a named token with these abilities, as `latchkey token create` does, and returns a client that sends it. Throws
-   * when the customer is disabled or deleted.
-   */
-  as(
-    customer: Pick<Customer, 'id'>,
-    token: {
-      readonly abilities: readonly string[]
-      readonly name?: string
-      /** Null, the default, for a token that never expires. */
-      readonly expiresAtMs?: number | null
-    },
-  ): Promise<TestCaller>
   /** Returns a client that sends the first service token of `SERVICE_TOKENS`. */
   asService(): TestCaller
   /** Stops the server and discards its stores. */
@@ -105,47 +70,17 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
     accessLines: { write() {}, close() {} },
     onError: (error) => errors.push(error),
   })
-  let customers = 0
 
   return {
+    ...createTestClients(address, useCases),
     url: address,
     useCases,
     clock,
     audit: recorded,
     errors,
     logged,
-    call: (path, options) => callAt(address, path, options),
-
-    async customer(different = {}) {
-      const {
-        email = `customer-${++customers}@example.com`,
-        name = 'Ada',
-        password = 'correct horse 9',
-      } = different
-      const customer = await useCases.customers.add(
-        { email, name, password: { password } },
-        useCases.deadline(),
-      )
-      if (customer === null) throw new Error(`The e-mail ${email} is taken.`)
-      return { ...customer, password }
-    },
-
-    async as({ id }, { abilities, name = 'tests', expiresAtMs = null }) {
-      const created = await useCases.tokens.create(
-        { customerId: id, name, abilities, expiresAtMs },
-        useCases.deadline(),
-      )
-      if (created === null) throw new Error('The customer is disabled or deleted.')
-      return callerWith(created.secret)
-    },
-
     // There is always one: a setting cannot be unset.
-    asService: () => callerWith(configuration.serviceTokens[0]?.secret ?? ''),
-
+    asService: () => testCaller(address, configuration.serviceTokens[0]?.secret ?? ''),
     close: () => stop({ delay: false }),
-  }
-
-  function callerWith(secret: string): TestCaller {
-    return { secret, call: (path, options) => callAt(address, path, { token: secret, ...options }) }
   }
 }
