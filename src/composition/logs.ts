@@ -5,12 +5,20 @@ import { readable } from '../adapters/pino/log.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
 import { type Configuration, LOG_LEVELS, type LogLevel } from '../application/configuration.ts'
 import type { AccessLogMode } from '../application/ports/access-log.ts'
+import type { AuditLog } from '../application/ports/audit-log.ts'
 
-/** Opens the audit log: in the file of `AUDIT_LOG`, or else in `lines`. It is silent at the log level `silent`. */
+/**
+ * Returns the custom audit log, which closes itself. Without one, opens the file of `AUDIT_LOG`, or else writes to
+ * `lines`, which is standard output by default; null drops the events. It is silent at the log level `silent`.
+ */
 export function createAuditLog(
   { auditLog, logLevel }: Configuration,
-  lines?: Pick<Lines, 'write'>,
+  custom?: AuditLog,
+  lines?: Pick<Lines, 'write'> | null,
 ): RunningAuditLog {
+  if (custom !== undefined) {
+    return { record: (event, fields) => custom.record(event, fields), silence() {}, close() {} }
+  }
   const audit = openAuditLog({ path: auditLog, elsewhere: lines })
   audit.silence(logLevel === 'silent')
   return audit

@@ -4,7 +4,7 @@ import { memoryInvalidations, timedInvalidations } from '../adapters/memory/inva
 import { memoryLoginThrottle } from '../adapters/memory/login-throttle.ts'
 import { nodeCache } from '../adapters/node-cache/cache.ts'
 import { randomIds } from '../adapters/node-crypto/ids.ts'
-import { serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
+import { serviceSecrets as configuredServiceSecrets } from '../adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../adapters/node-crypto/token-secrets.ts'
 import { cachedReading } from '../adapters/prometheus/cached-reading.ts'
 import { instrumentedLoginTokens, instrumentedSecrets } from '../adapters/prometheus/instrumented.ts'
@@ -15,6 +15,7 @@ import type { Configuration } from '../application/configuration.ts'
 import { type CachedToken, cachedLoginTokens } from '../application/login-tokens/cached.ts'
 import { invalidatingLoginTokens } from '../application/login-tokens/invalidating.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
+import type { Cache } from '../application/ports/cache.ts'
 import type { OpenDatabase, Role } from '../application/ports/database.ts'
 import type { Invalidations } from '../application/ports/invalidations.ts'
 import type { Log } from '../application/ports/log.ts'
@@ -22,16 +23,13 @@ import type { LoginTokens } from '../application/ports/login-tokens.ts'
 import type { PasswordHasher } from '../application/ports/password-hasher.ts'
 import type { Ports } from '../application/ports/ports.ts'
 import { STORE_TIMEOUT_MS } from '../application/use-cases/use-cases.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { AdapterOverrides } from './adapters.ts'
 
 /** How long a cached token may miss another process's change when there are no notifications, in milliseconds. */
 const MAX_LIFETIME_WITHOUT_NOTIFICATIONS_MS = 1000
 const DAMAGED =
   'A stored password is not a bcrypt hash. Its customer cannot log in until the password is set again.'
-
-/** Adapters that replace the defaults, beside the database. Commands use them, too. */
-export type AdapterOverrides = Partial<
-  Pick<Ports, 'passwords' | 'blocklist' | 'secrets' | 'serviceSecrets' | 'clock' | 'ids'>
->
 
 /** The dependencies of the ports, beside the database. */
 export interface PortsOptions {
@@ -44,51 +42,47 @@ export interface PortsOptions {
   readonly metrics?: ServiceMetrics
 }
 
-function createInvalidations(
-  { invalidations }: OpenDatabase,
-  { role, adapters: { clock = systemClock } }: PortsOptions,
-  lifetimeMs: number,
-): Invalidations {
-  if (invalidations !== undefined) return invalidations
-  if (role === 'service') return memoryInvalidations()
-  // A token that was read before a change is stored within the store timeout, then cached for the lifetime.
-  return timedInvalidations(clock, lifetimeMs === 0 ? 0 : STORE_TIMEOUT_MS + lifetimeMs)
-}
-
-/** Returns the lifetime of a cached token: limited when other processes cannot receive its revocation. */
-function cacheLifetimeMs({ invalidations }: OpenDatabase, { tokenCacheTtlMs }: Configuration): number {
-  return invalidations === undefined
-    ? Math.min(MAX_LIFETIME_WITHOUT_NOTIFICATIONS_MS, tokenCacheTtlMs)
-    : tokenCacheTtlMs
-}
-
-/** Creates the ports on a database, with a cache in front of token lookups. */
+/** Creates the ports on a database, with the adapters that replace defaults, and a cache in front of token lookups. */
 export function createPorts(database: OpenDatabase, options: PortsOptions): Ports {
   const { configuration, adapters, audit, log, metrics } = options
-  const { clock = systemClock } = adapters
-  const lifetimeMs = cacheLifetimeMs(database, configuration)
-  const invalidations = createInvalidations(database, options, lifetimeMs)
+  const {
+    clock = systemClock,
+    customers = database.customers,
+    loginTokens = database.loginTokens,
+    invalidations: shared = database.invalidations,
+    throttle = database.throttle ?? memoryLoginThrottle(configuration, clock),
+    passwords = createBcryptHasher(),
+    blocklist = configuration.refusesCommonPasswords ? zxcvbnPasswordBlocklist() : { has: () => false },
+    secrets = tokenSecrets({ prefix: configuration.tokenPrefix }),
+    serviceSecrets = configuredServiceSecrets(configuration.serviceTokens),
+    ids = randomIds,
+    usage = { used() {} },
+  } = adapters
+  const lifetimeMs = cacheLifetimeMs(shared, configuration)
+  const invalidations = shared ?? unsharedInvalidations(options.role, clock, lifetimeMs)
   const ports: Ports = {
-    customers: database.customers,
-    loginTokens: withCache(database.loginTokens),
+    customers,
+    loginTokens: withCache(loginTokens),
     invalidations,
-    passwords: adapters.passwords ?? createBcryptHasher(),
-    blocklist: configuration.refusesCommonPasswords ? zxcvbnPasswordBlocklist() : { has: () => false },
-    throttle: database.throttle ?? memoryLoginThrottle(configuration, clock),
-    secrets: tokenSecrets({ prefix: configuration.tokenPrefix }),
-    serviceSecrets: serviceSecrets(configuration.serviceTokens),
+    passwords,
+    blocklist,
+    throttle,
+    secrets,
+    serviceSecrets,
     clock,
-    ids: randomIds,
-    usage: { used() {} },
+    ids,
+    usage,
     audit,
-    ...withoutUndefined(adapters),
   }
   if (metrics === undefined) return ports
   const { connections, countActiveTokens } = database
   metrics.watch({
     leaseHeld: invalidations.isCurrent,
     ...(connections && { connections }),
-    ...(countActiveTokens && { activeTokens: cachedReading(countActiveTokens, clock.monotonicMs) }),
+    ...(countActiveTokens &&
+      loginTokens === database.loginTokens && {
+        activeTokens: cachedReading(countActiveTokens, clock.monotonicMs),
+      }),
   })
   return {
     ...ports,
@@ -106,22 +100,36 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
     return hasher
   }
 
-  function withCache(loginTokens: LoginTokens): LoginTokens {
+  function withCache(inner: LoginTokens): LoginTokens {
     // Other instances may cache tokens even when this one does not.
-    if (lifetimeMs === 0) return invalidatingLoginTokens(loginTokens, invalidations)
+    if (lifetimeMs === 0) return invalidatingLoginTokens(inner, invalidations)
+    const { cache = createNodeCache() } = adapters
+    return cachedLoginTokens(inner, cache, invalidations, clock, {
+      ttlMs: lifetimeMs,
+      onDiscarded: metrics?.discardedFill,
+    })
+  }
+
+  function createNodeCache(): Cache<CachedToken> {
     const cache = nodeCache<CachedToken>({
       maxEntries: configuration.tokenCacheMax,
       onEvicted: metrics?.evicted,
     })
     metrics?.watch({ cacheEntries: cache.size })
-    return cachedLoginTokens(loginTokens, cache, invalidations, clock, {
-      ttlMs: lifetimeMs,
-      onDiscarded: metrics?.discardedFill,
-    })
+    return cache
   }
 }
 
-/** Removes the undefined adapters, which would otherwise override the defaults. */
-function withoutUndefined(adapters: AdapterOverrides): AdapterOverrides {
-  return Object.fromEntries(Object.entries(adapters).filter(([, adapter]) => adapter !== undefined))
+/** Returns the lifetime of a cached token: limited when other processes cannot receive its revocation. */
+function cacheLifetimeMs(shared: Invalidations | undefined, { tokenCacheTtlMs }: Configuration): number {
+  return shared === undefined
+    ? Math.min(MAX_LIFETIME_WITHOUT_NOTIFICATIONS_MS, tokenCacheTtlMs)
+    : tokenCacheTtlMs
+}
+
+/** Returns invalidations that reach no other process. */
+function unsharedInvalidations(role: Role, clock: Clock, lifetimeMs: number): Invalidations {
+  if (role === 'service') return memoryInvalidations()
+  // A token that was read before a change is stored within the store timeout, then cached for the lifetime.
+  return timedInvalidations(clock, lifetimeMs === 0 ? 0 : STORE_TIMEOUT_MS + lifetimeMs)
 }

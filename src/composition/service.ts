@@ -1,55 +1,36 @@
-import type { Lines } from '../adapters/access-log/block-writer.ts'
 import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
 import { checkAddress } from '../adapters/http/server/listen.ts'
-import { type RunningServer, startServer } from '../adapters/http/server/server.ts'
-import { isWorker, respondToPrimary } from '../adapters/node-cluster/worker.ts'
-import { serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
+import { startServer } from '../adapters/http/server/server.ts'
+import { isWorker } from '../adapters/node-cluster/worker.ts'
 import { openTelemetryTracing } from '../adapters/opentelemetry/tracing.ts'
-import type { SamplingTimes } from '../adapters/ops/samples.ts'
 import { instrumentedUseCases } from '../adapters/prometheus/instrumented.ts'
 import { serviceMetrics } from '../adapters/prometheus/service-metrics.ts'
-import { systemClock } from '../adapters/system-clock/clock.ts'
 import type { Configuration } from '../application/configuration.ts'
-import { PRUNING_TIMES, type Prunable, type PruningTimes, startPruning } from '../application/jobs/pruning.ts'
 import { debouncedReadiness } from '../application/jobs/readiness.ts'
-import { createUsageBuffer, type UsageBuffer } from '../application/login-tokens/usage-buffer.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
-import type { Database, OpenDatabase } from '../application/ports/database.ts'
+import type { OpenDatabase } from '../application/ports/database.ts'
 import type { Invalidations } from '../application/ports/invalidations.ts'
-import type { Log } from '../application/ports/log.ts'
-import type { CollectMetrics, MetricFamily } from '../application/ports/metrics.ts'
-import type { Ports } from '../application/ports/ports.ts'
+import type { CollectMetrics } from '../application/ports/metrics.ts'
 import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
-import { accessLogMode, createAuditLog, openAccessLog } from './logs.ts'
-import { checkMetricsAddress, startMetricsServer } from './metrics-server.ts'
+import { atExit } from './at-exit.ts'
+import { Lifecycle, type StopOptions } from './lifecycle.ts'
+import { accessLogMode, openAccessLog } from './logs.ts'
+import { checkMetricsAddress, collectFromAllWorkers, startMetricsServer } from './metrics-server.ts'
 import { openOps } from './ops.ts'
-import { type AdapterOverrides, createPorts } from './ports.ts'
-import { postgresDatabase } from './postgres-database.ts'
 import { checkDatabase, readinessReport } from './readiness-report.ts'
-import { type RoutesOptions, routeTable } from './route-table.ts'
-
-/** The options of a service. */
-export interface ServiceOptions<Me extends ObjectSchema = ObjectSchema> extends RoutesOptions<Me> {
-  readonly log: Log
-  /** The database of customers and tokens. Default: PostgreSQL. */
-  readonly database?: Database
-  readonly adapters?: AdapterOverrides
-  /** The output of the access log. Default: standard output. */
-  readonly accessLines?: Lines
-  /** The output of the audit log when `AUDIT_LOG` names no file. Default: standard output. */
-  readonly auditLines?: Pick<Lines, 'write'>
-  /** The schedule of pruning. Default: hourly. */
-  readonly pruningTimes?: PruningTimes
-  /** The interval of the samples for the operator's page. Default: five seconds. */
-  readonly samplingTimes?: SamplingTimes | undefined
-}
+import { routeTable } from './route-table.ts'
+import type { ServiceOptions } from './service-options.ts'
+import { openServicePorts } from './service-ports.ts'
 
 /** The settings that a running service can reload. */
 export type ReloadableSettings = Pick<Configuration, 'serviceTokens' | 'logLevel'>
 
 /** A service that accepts requests. */
 export interface Service {
+  /** The address for clients: `PUBLIC_URL`, by default the bound address. */
   readonly url: string
+  /** The bound address, such as `http://127.0.0.1:3000`. */
+  readonly address: string
   readonly database: OpenDatabase
   readonly useCases: UseCases
   readonly invalidations: Invalidations
@@ -58,128 +39,79 @@ export interface Service {
   readonly collectMetrics: CollectMetrics
   /** Applies these settings to all later requests. Does not change the level of `log`: its creator does. */
   reload(settings: ReloadableSettings): void
-  /** Drains the server and closes the database. `delay: false` skips the delay in which load balancers notice the drain. */
-  stop(options: { readonly delay: boolean }): Promise<void>
+  /** Drains the server, then stops the jobs and closes the database. A second call does nothing. */
+  stop(options: StopOptions): Promise<void>
 }
 
-/** Composes a service from the configured adapters and starts it. */
+/** Composes a service from the configured adapters and starts it. After a failure, nothing is left running. */
 export async function startService<Me extends ObjectSchema>(options: ServiceOptions<Me>): Promise<Service> {
-  const { configuration, log, accessLines, auditLines, pruningTimes = PRUNING_TIMES } = options
-  const { database: kind = postgresDatabase, adapters = {}, version, samplingTimes: times } = options
-  // Check the addresses before anything is created or started. For workers, the primary has checked the shared address.
+  // Before anything is created or started. For workers, the primary has checked the addresses.
   if (!isWorker) {
-    await checkAddress(configuration)
-    await checkMetricsAddress(configuration)
+    await checkAddress(options.configuration)
+    await checkMetricsAddress(options.configuration)
   }
-  const audit = createAuditLog(configuration, auditLines)
-  const { clock = systemClock } = adapters
-  const metrics = serviceMetrics()
-  const collectMetrics = isWorker ? collectFromAllWorkers(metrics.collect) : metrics.collect
-  const context = { configuration, log, clock, onInvalidationLag: metrics.invalidationLag }
-  const database = await kind.open('service', context).catch((error: unknown) => {
-    audit.close()
-    throw error
-  })
-  async function closeStores(): Promise<void> {
-    await database.close()
-    audit.close()
-  }
+  const lifecycle = new Lifecycle()
   try {
-    const tokens = serviceSecrets(configuration.serviceTokens)
-    const stores = createPorts(database, {
-      configuration,
-      role: 'service',
-      adapters: { serviceSecrets: tokens, ...adapters },
-      audit,
-      log,
-      metrics,
-    })
-    const usage = openTokenUsage(configuration, stores, log)
-    const ports: Ports = { ...stores, usage }
-    const useCases = instrumentedUseCases(createUseCases(ports, configuration), metrics)
-    const ops = openOps({ configuration, version, clock, collect: collectMetrics, times })
-    const readiness = debouncedReadiness(() => checkDatabase(database), clock)
-    const table = routeTable(options, useCases, {
-      readiness: () => readinessReport(readiness, ports, server.draining()),
-      url: () => configuration.publicUrl ?? server.url,
-      collectMetrics,
-      ops,
-    })
-    const access = openAccessLog(configuration, accessLines)
-    const server: RunningServer = await startServer(table, useCases, log, access, configuration, {
-      onEnded: metrics.requests.observe,
-      tracing: openTelemetryTracing(options.version),
-    })
-    metrics.watch({ activeRequests: server.activeRequests })
-    // With several workers, the primary serves the metrics of all.
-    const listener = isWorker
-      ? null
-      : await startMetricsServer(collectMetrics, useCases, log, configuration).catch(
-          async (error: unknown) => {
-            await server.drain({ delayMs: 0, deadlineMs: 0 })
-            throw error
-          },
-        )
-    const stopSampling = ops?.start(log)
-    process.on('exit', access.close)
-    const pruning = startPruning(prunables(configuration, ports, database), pruningTimes, clock, log)
-    return {
-      url: configuration.publicUrl ?? server.url,
-      database,
-      useCases,
-      invalidations: ports.invalidations,
-      audit,
-      collectMetrics,
-      reload({ serviceTokens, logLevel }) {
-        tokens.rotate(serviceTokens)
-        access.setMode(accessLogMode(configuration, logLevel))
-        audit.silence(logLevel === 'silent')
-      },
-      async stop({ delay }) {
-        stopSampling?.()
-        await server.drain({
-          delayMs: delay ? configuration.drainDelayMs : 0,
-          deadlineMs: configuration.drainDeadlineMs,
-        })
-        readiness.close()
-        await listener?.close()
-        access.close()
-        process.off('exit', access.close)
-        await pruning.stop()
-        await usage.close()
-        await closeStores()
-      },
-    }
+    return await start(options, lifecycle)
   } catch (error) {
-    await closeStores()
+    // The first error is the cause.
+    await lifecycle.stop({ delay: false }).catch(() => {})
     throw error
   }
 }
 
-/** Collects the metrics of all workers, this one included, through the primary. */
-function collectFromAllWorkers(own: CollectMetrics): CollectMetrics {
-  const ask = respondToPrimary(own)
-  return async () => (await ask('metrics')) as readonly MetricFamily[]
-}
+async function start<Me extends ObjectSchema>(
+  options: ServiceOptions<Me>,
+  lifecycle: Lifecycle,
+): Promise<Service> {
+  const { configuration, log, version } = options
+  const metrics = serviceMetrics()
+  const collect = isWorker ? collectFromAllWorkers(metrics.collect) : metrics.collect
 
-function openTokenUsage(
-  { tokenLastUsed }: Configuration,
-  { loginTokens, clock }: Ports,
-  log: Log,
-): UsageBuffer {
-  return tokenLastUsed ? createUsageBuffer(loginTokens, clock, log) : { used() {}, close: async () => {} }
-}
+  const { database, ports, audit, serviceTokens } = await openServicePorts(options, metrics, lifecycle)
+  const useCases = instrumentedUseCases(createUseCases(ports, configuration), metrics)
 
-function prunables(
-  { tokenRetentionMs }: Configuration,
-  { loginTokens, clock }: Ports,
-  { prunables: others = [] }: OpenDatabase,
-): readonly Prunable[] {
-  return [
-    {
-      name: 'login_tokens',
-      prune: (limit, timeoutMs) => loginTokens.prune(clock.nowMs() - tokenRetentionMs, limit, timeoutMs),
+  const readiness = debouncedReadiness(() => checkDatabase(database), ports.clock)
+  lifecycle.onStop(readiness.close)
+  const ops = openOps({ configuration, version, clock: ports.clock, collect, times: options.samplingTimes })
+  const publicUrl = () => configuration.publicUrl ?? lifecycle.address
+  const table = routeTable(options, useCases, {
+    readiness: () => readinessReport(readiness, ports, lifecycle.isDraining),
+    url: publicUrl,
+    collectMetrics: collect,
+    ops,
+  })
+
+  const access = openAccessLog(configuration, options.accessLines)
+  lifecycle.onStop(access.close)
+  lifecycle.onStop(atExit(access.close))
+  // With several workers, the primary serves the metrics of all.
+  if (!isWorker) {
+    const listener = await startMetricsServer(collect, useCases, log, configuration)
+    lifecycle.onStop(listener.close)
+  }
+  const server = await startServer(table, useCases, log, access, configuration, {
+    onEnded: metrics.requests.observe,
+    onError: options.onError,
+    tracing: openTelemetryTracing(version),
+  })
+  lifecycle.serve(server, configuration)
+  metrics.watch({ activeRequests: server.activeRequests })
+  if (ops !== null) lifecycle.onStop(ops.start(log))
+
+  return {
+    url: publicUrl(),
+    address: server.url,
+    database,
+    useCases,
+    invalidations: ports.invalidations,
+    audit,
+    collectMetrics: collect,
+    reload({ serviceTokens: reloaded, logLevel }) {
+      serviceTokens.rotate(reloaded)
+      access.setMode(accessLogMode(configuration, logLevel))
+      audit.silence(logLevel === 'silent')
     },
-    ...others,
-  ]
+    stop: (how) => lifecycle.stop(how),
+  }
 }

@@ -1,12 +1,15 @@
 import type { Configuration } from '../application/configuration.ts'
 import { DatabaseUnusable, type OpenDatabase } from '../application/ports/database.ts'
 
+/** The parts of a database that workers need; undefined for those that it lacks. */
+type SharedParts = { readonly [Part in 'workerEnv' | 'invalidations']?: OpenDatabase[Part] | undefined }
+
 /**
  * Returns the environment variables with which a worker opens the same database. Throws `DatabaseUnusable` when several
  * processes cannot share it.
  */
 export function workerEnvironment(
-  { workerEnv, invalidations }: OpenDatabase,
+  { workerEnv, invalidations }: SharedParts,
   { workers, tokenCacheTtlMs }: Configuration,
 ): Readonly<Record<string, string>> {
   if (workerEnv === undefined) {

@@ -32,9 +32,10 @@ export type { Requester } from '../application/requester.ts'
 export type { Caller } from '../application/use-cases/authenticate.ts'
 export type { Profile } from '../application/use-cases/me.ts'
 export type { UseCases } from '../application/use-cases/use-cases.ts'
-export type { AdapterOverrides } from '../composition/ports.ts'
+export type { AdapterOverrides } from '../composition/adapters.ts'
 export { createPostgresDatabase, postgresDatabase } from '../composition/postgres-database.ts'
-export { type Service, type ServiceOptions, startService } from '../composition/service.ts'
+export { type Service, startService } from '../composition/service.ts'
+export type { ServiceOptions } from '../composition/service-options.ts'
 export type { Customer } from '../domain/customer.ts'
 export {
   type FieldErrors,

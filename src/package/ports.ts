@@ -1,6 +1,7 @@
 /** The API for a custom adapter: the ports, and the domain types that they use. */
 
 export type { Prunable } from '../application/jobs/pruning.ts'
+export type { CachedToken } from '../application/login-tokens/cached.ts'
 export type { AccessLog, RespondedRequest } from '../application/ports/access-log.ts'
 export type { AuditFields, AuditLog } from '../application/ports/audit-log.ts'
 export type { Cache } from '../application/ports/cache.ts'

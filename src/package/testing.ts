@@ -4,8 +4,11 @@
  */
 export { aCustomer, aDigest, aLoginToken, aPasswordHash } from '../testing/builders.ts'
 export type { Called, CallOptions } from '../testing/call.ts'
+export { auditLogContract, type ReadableAuditLog } from '../testing/contracts/audit-log.ts'
 export { cacheContract, type TimedCache } from '../testing/contracts/cache.ts'
+export { clockContract, type PassingClock } from '../testing/contracts/clock.ts'
 export { customersContract } from '../testing/contracts/customers.ts'
+export { idsContract } from '../testing/contracts/ids.ts'
 export { invalidationsContract } from '../testing/contracts/invalidations.ts'
 export {
   type CreateThrottle,
@@ -13,15 +16,13 @@ export {
   type TriedThrottle,
 } from '../testing/contracts/login-throttle.ts'
 export { loginTokensContract } from '../testing/contracts/login-tokens.ts'
+export { passwordBlocklistContract } from '../testing/contracts/password-blocklist.ts'
 export { passwordHasherContract } from '../testing/contracts/password-hasher.ts'
+export { serviceSecretsContract } from '../testing/contracts/service-secrets.ts'
 export { tokenSecretsContract } from '../testing/contracts/token-secrets.ts'
+export { type SettlingUsage, tokenUsageContract } from '../testing/contracts/token-usage.ts'
 export { type MovableClock, movableClock } from '../testing/movable-clock.ts'
 export type { Logged, Recorded } from '../testing/recorded.ts'
 export type { CreateStores, Stores } from '../testing/stores.ts'
-export {
-  createTestApp,
-  type TestApp,
-  type TestAppOptions,
-  type TestCaller,
-  type TestCustomer,
-} from '../testing/test-app.ts'
+export { createTestApp, type TestApp, type TestAppOptions } from '../testing/test-app.ts'
+export type { TestCaller, TestClients, TestCustomer } from '../testing/test-clients.ts'

@@ -1,12 +1,13 @@
 import type { Store } from '../adapters/cli/operations.ts'
-import { openAuditLog } from '../adapters/pino/audit-log.ts'
 import { pinoLog } from '../adapters/pino/log.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
 import type { Configuration } from '../application/configuration.ts'
 import { createDeadline } from '../application/deadline.ts'
 import type { Database, DatabaseContext } from '../application/ports/database.ts'
 import { createUseCases } from '../application/use-cases/use-cases.ts'
-import { type AdapterOverrides, createPorts } from '../composition/ports.ts'
+import type { AdapterOverrides } from '../composition/adapters.ts'
+import { createAuditLog } from '../composition/logs.ts'
+import { createPorts } from '../composition/ports.ts'
 import { postgresDatabase } from '../composition/postgres-database.ts'
 
 /** Longer than for a request, because an operator waits. */
@@ -36,7 +37,7 @@ export function listPendingMigrations(options: CommandOptions): Promise<readonly
 export async function withStore<T>(options: CommandOptions, use: (store: Store) => Promise<T>): Promise<T> {
   const { configuration, adapters = {} } = options
   // Standard output is for the command's result, so audit events go only to a file.
-  const audit = openAuditLog({ path: configuration.auditLog, elsewhere: null })
+  const audit = createAuditLog(configuration, adapters.audit, null)
   const database = await selectDatabase(options).open('command', createContext(options))
   try {
     const ports = createPorts(database, { configuration, role: 'command', adapters, audit, log })

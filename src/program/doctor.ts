@@ -9,7 +9,7 @@ import { pinoLog } from '../adapters/pino/log.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { Database } from '../application/ports/database.ts'
-import type { AdapterOverrides } from '../composition/ports.ts'
+import type { AdapterOverrides } from '../composition/adapters.ts'
 import { postgresDatabase } from '../composition/postgres-database.ts'
 import { type CheckResult, checkFailed, checkPassed } from '../lib/check-result.ts'
 

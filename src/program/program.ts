@@ -6,7 +6,7 @@ import { isWorker, leaveWorkers } from '../adapters/node-cluster/worker.ts'
 import { newServiceSecret } from '../adapters/node-crypto/service-secrets.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { Database } from '../application/ports/database.ts'
-import type { AdapterOverrides } from '../composition/ports.ts'
+import type { AdapterOverrides } from '../composition/adapters.ts'
 import type { RoutesOptions } from '../composition/route-table.ts'
 import { surviveClosedTerminals } from './terminals.ts'
 

@@ -121,6 +121,76 @@ describe('The contracts fail only in the sentences about a planted fault:', () =
   }
 })
 
+describe('The contracts of small ports fail only in the sentences about a planted fault:', () => {
+  const faults: readonly (readonly [
+    fault: string,
+    fixture: string,
+    sentences: { readonly broken: readonly string[]; readonly passed: readonly string[] },
+  ])[] = [
+    [
+      'an audit log that writes later',
+      'late-audit-log',
+      {
+        broken: [
+          'an event is stored with its fields when `record` returns',
+          '1,000 events are stored in the order of their calls',
+        ],
+        passed: ['an event that cannot be written throws `Unavailable`'],
+      },
+    ],
+    [
+      'a clock whose timers call early',
+      'early-timers',
+      {
+        broken: ['a timer calls once and never early'],
+        passed: [
+          'both clocks advance, and the monotonic one never goes backwards',
+          'a timer that is due already does not call within `after`',
+          'a cancelled timer does not call, and the others do',
+        ],
+      },
+    ],
+    [
+      'ids that every process counts from one',
+      'counted-ids',
+      {
+        broken: ['10,000 ids of two generators are distinct'],
+        passed: ['every id is a UUID in lower case'],
+      },
+    ],
+    [
+      'a blocklist that trims passwords and compares their case',
+      'case-sensitive-blocklist',
+      {
+        broken: ['a listed password is found in any letter case', 'a text that is not listed is not found'],
+        passed: ['100 calls at once have the same results'],
+      },
+    ],
+    [
+      'service secrets of which a beginning suffices',
+      'prefix-service-secrets',
+      {
+        broken: [
+          'a secret in which one character differs, is added or is missing has no name',
+          'another text has no name, and is no error',
+        ],
+        passed: ['each secret has the name of its token', 'without service tokens, no text has a name'],
+      },
+    ],
+    [
+      'uses that are written within the request',
+      'direct-usage',
+      {
+        broken: ['a use returns at once and does not fail with the store'],
+        passed: ['the last use of each token is written with its time'],
+      },
+    ],
+  ]
+  for (const [fault, fixture, sentences] of faults) {
+    it(fault, () => assert.deepEqual(sentencesOn(fixture), sentences))
+  }
+})
+
 /** Runs a fixture in a child process. Returns the contract sentences that passed and failed, in order. */
 function sentencesOn(fixture: string): {
   readonly passed: readonly string[]

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { movableClock, neverStuck } from '../../src/testing/movable-clock.ts'
+import { clockContract } from '../../src/testing/contracts/clock.ts'
+import { type MovableClock, movableClock, neverStuck } from '../../src/testing/movable-clock.ts'
+
+for (const [name, change] of [
+  ['a movable clock', (clock: MovableClock) => clock],
+  ['a clock that is never stuck', neverStuck],
+] as const) {
+  clockContract(name, () => {
+    const clock = change(movableClock())
+    return { clock, pass: async (ms) => clock.advance(ms) }
+  })
+}
 
 describe('A movable clock', () => {
   it('calls a due timer once when it is advanced, and not before', () => {

@@ -107,6 +107,33 @@ describe('A test app', () => {
     assert.equal((await app.call('/readyz', { method: 'GET' })).status, 200)
   })
 
+  it('is called at its own address, whatever address its documentation names', async () => {
+    const app = await startTestApp({ settings: { PUBLIC_URL: 'https://api.example.com' } })
+    assert.match(app.url, /^http:\/\/127\.0\.0\.1:\d+$/)
+    const { body } = await app.call('/openapi.json', { method: 'GET' })
+    assert.equal(body.servers[0].url, 'https://api.example.com')
+  })
+
+  it('has the metrics of the service', async () => {
+    const app = await startTestApp()
+    await (await app.as(await app.customer(), { abilities: [] })).call('/api/me')
+    const { body } = await app.asService().call('/metrics', { method: 'GET' })
+    assert.match(body, /^latchkey_active_tokens 1$/m)
+    assert.match(body, /^latchkey_token_validations_total\{source="database"\} 1$/m)
+  })
+
+  it('runs beside more test apps than an event of the process may have listeners', async (t) => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error) => warnings.push(warning)
+    process.on('warning', onWarning)
+    t.after(() => process.off('warning', onWarning))
+    const listeners = process.listenerCount('exit')
+    for (let started = 0; started < 11; started++) await startTestApp()
+    for (const app of apps.splice(0)) await app.close()
+    assert.deepEqual(warnings, [])
+    assert.equal(process.listenerCount('exit'), listeners)
+  })
+
   it('authenticates a service token as a service, not as a customer', async () => {
     const app = await startTestApp()
     assert.equal((await app.asService().call('/api/status', { method: 'GET' })).body.online, true)

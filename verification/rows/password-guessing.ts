@@ -28,7 +28,7 @@ export const guessingRows: readonly Row[] = [
       },
       {
         name: 'each instance counts for itself',
-        file: 'src/composition/postgres-database.ts',
+        file: 'src/composition/open-postgres.ts',
         find: 'configuration.databaseUrl === null && configuration.workers === 1',
         replace: 'true',
       },

@@ -11,8 +11,8 @@ import type { ServiceSecrets, TokenSecrets } from './secrets.ts'
 import type { TokenUsage } from './token-usage.ts'
 
 /**
- * Every port that the use cases need. `AdapterOverrides` lists those that a team can replace one by one; the stores come
- * from a `Database`. A store method rejects with `Unavailable` when the store does not
+ * Every port that the use cases need. By default, the stores come from a `Database`; `AdapterOverrides` says what replaces
+ * each port. A store method rejects with `Unavailable` when the store does not
  * respond within `timeoutMs` milliseconds or cannot be reached; the outcome of a change is then unknown. Times are
  * milliseconds since the Unix epoch, and a store returns them unchanged. Absence is null.
  */

@@ -1,4 +1,5 @@
 export { memoryCustomers } from '../../adapters/memory/customers.ts'
+export { memoryDatabase } from '../../adapters/memory/database.ts'
 export { memoryInvalidations, timedInvalidations } from '../../adapters/memory/invalidations.ts'
 export { memoryLoginThrottle } from '../../adapters/memory/login-throttle.ts'
 export { memoryLoginTokens } from '../../adapters/memory/login-tokens.ts'

@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { openAuditLog } from '../../../src/adapters/pino/audit-log.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
+import { auditLogContract } from '../../../src/testing/contracts/audit-log.ts'
 import { HOSTILE } from '../../support/hostile-text.ts'
 
 const MODULE = join(import.meta.dirname, '../../../src/adapters/pino/audit-log.ts')
@@ -35,6 +36,23 @@ function recordedElsewhere() {
   const lines: string[] = []
   return { lines, audit: openAuditLog({ path: null, elsewhere: { write: (line) => void lines.push(line) } }) }
 }
+
+/** The fields of a line under the names that `record` received. */
+function camelCased(fields: Readonly<Record<string, unknown>>) {
+  const camelCase = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [camelCase(name), value]))
+}
+
+auditLogContract('pino', () => {
+  const path = newPath()
+  const audit = openAuditLog({ path })
+  return {
+    audit,
+    read: () =>
+      linesOf(path).map(({ level, audit, time, event, ...fields }) => ({ event, ...camelCased(fields) })),
+    disconnect: audit.close,
+  }
+})
 
 describe('A line of the audit log', () => {
   it('is one JSON object with its mark, an ISO time, the event and its fields', () => {

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
+import { clockContract } from '../../../src/testing/contracts/clock.ts'
+
+clockContract('the system clock', () => ({ clock: systemClock, pass: (ms) => sleep(ms + 1) }))
 
 describe('The system clock', () => {
   it('calls once, and never early', async () => {
@@ -23,20 +26,5 @@ describe('The system clock', () => {
     await sleep(5)
     assert.equal(calls.length, waits.length)
     for (const { ms, earlyMs } of calls) assert.ok(earlyMs <= 0, `${earlyMs} ms early after ${ms}`)
-  })
-
-  it('calls asynchronously what is due at once', async () => {
-    let isCalled = false
-    systemClock.after(-10, () => {
-      isCalled = true
-    })
-    assert.equal(isCalled, false)
-    await sleep(10)
-    assert.equal(isCalled, true)
-  })
-
-  it('does not call after cancellation', async () => {
-    systemClock.after(5, () => assert.fail('called'))()
-    await sleep(15)
   })
 })

@@ -4,8 +4,25 @@ import { createUsageBuffer, type UsageBuffer } from '../../../src/application/lo
 import type { LogFields } from '../../../src/application/ports/log.ts'
 import type { TokenUse } from '../../../src/application/ports/login-tokens.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
+import { tokenUsageContract } from '../../../src/testing/contracts/token-usage.ts'
 import { type MovableClock, movableClock } from '../../../src/testing/movable-clock.ts'
 import { countedTimers, turn } from '../../support/fakes.ts'
+
+tokenUsageContract('the buffer', (tokens, clock) => {
+  const usage = createUsageBuffer(tokens, clock, { info() {}, warn() {}, error() {} })
+  return {
+    usage,
+    async settle() {
+      const closed = usage.close()
+      // It tries a failed write again after a pause.
+      for (let steps = 0; steps < 10; steps++) {
+        await turn()
+        clock.advance(100)
+      }
+      await closed
+    },
+  }
+})
 
 let clock: ReturnType<typeof countedTimers<MovableClock>>
 /** The uses in each write. */

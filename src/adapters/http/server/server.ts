@@ -40,7 +40,7 @@ export interface ServerHooks {
   /** Called once for each exchange, when its response is sent or its client has disconnected. */
   readonly onEnded?: (ended: EndedRequest) => void
   /** Called with each bug as it was thrown, and with each `Unavailable`. */
-  readonly onError?: (error: unknown) => void
+  readonly onError?: ((error: unknown) => void) | undefined
   /** Creates a span for each request; null without tracing. */
   readonly tracing?: {
     serve(request: IncomingMessage, serve: (span: RequestSpan) => void): void

@@ -1,0 +1,54 @@
+import type { RunningServer } from '../adapters/http/server/server.ts'
+import type { Configuration } from '../application/configuration.ts'
+
+/** How a service stops. `delay: false` skips the delay in which load balancers notice the drain. */
+export interface StopOptions {
+  readonly delay: boolean
+}
+
+type CleanUp = (options: StopOptions) => void | Promise<void>
+
+/**
+ * The state of one service from its start to its stop: what was started, in order, and the server that accepts requests.
+ * It exists before the server, so that routes can read the server's state.
+ */
+export class Lifecycle {
+  readonly #cleanUps: CleanUp[] = []
+  #server: RunningServer | null = null
+
+  /** The bound address; empty before the server listens. */
+  get address(): string {
+    return this.#server?.url ?? ''
+  }
+
+  /** Whether the server is draining. */
+  get isDraining(): boolean {
+    return this.#server?.draining() ?? false
+  }
+
+  /** Registers the clean-up of a part that was just started. A stop cleans up the latest part first. */
+  onStop(cleanUp: CleanUp): void {
+    this.#cleanUps.push(cleanUp)
+  }
+
+  /** Registers the server, which a stop drains. */
+  serve(server: RunningServer, { drainDelayMs, drainDeadlineMs }: Configuration): void {
+    this.#server = server
+    this.onStop(({ delay }) =>
+      server.drain({ delayMs: delay ? drainDelayMs : 0, deadlineMs: drainDeadlineMs }),
+    )
+  }
+
+  /** Cleans up every part once, also after a clean-up failed; rejects with the first error. */
+  async stop(options: StopOptions): Promise<void> {
+    const errors: unknown[] = []
+    for (const cleanUp of this.#cleanUps.splice(0).reverse()) {
+      try {
+        await cleanUp(options)
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
+  }
+}

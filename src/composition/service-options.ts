@@ -1,0 +1,27 @@
+import type { Lines } from '../adapters/access-log/block-writer.ts'
+import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
+import type { SamplingTimes } from '../adapters/ops/samples.ts'
+import type { PruningTimes } from '../application/jobs/pruning.ts'
+import type { Database } from '../application/ports/database.ts'
+import type { Log } from '../application/ports/log.ts'
+import type { AdapterOverrides } from './adapters.ts'
+import type { RoutesOptions } from './route-table.ts'
+
+/** The options of a service. */
+export interface ServiceOptions<Me extends ObjectSchema = ObjectSchema> extends RoutesOptions<Me> {
+  readonly log: Log
+  /** The database of customers and tokens. Default: PostgreSQL. */
+  readonly database?: Database
+  /** Adapters that replace defaults one by one. */
+  readonly adapters?: AdapterOverrides
+  /** The output of the access log. Default: standard output. */
+  readonly accessLines?: Lines
+  /** The output of the audit log when `AUDIT_LOG` names no file. Default: standard output. */
+  readonly auditLines?: Pick<Lines, 'write'>
+  /** The schedule of pruning. Default: hourly. */
+  readonly pruningTimes?: PruningTimes
+  /** Called with each bug as it was thrown, and with each `Unavailable`; must neither throw nor wait. Default: no call. */
+  readonly onError?: (error: unknown) => void
+  /** The interval of the samples for the operator's page. Default: five seconds. */
+  readonly samplingTimes?: SamplingTimes | undefined
+}

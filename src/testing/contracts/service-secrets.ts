@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it } from 'node:test'
+import type { ServiceSecrets } from '../../application/ports/secrets.ts'
+import type { ServiceToken } from '../../domain/service-token.ts'
+
+/**
+ * The contract of `ServiceSecrets`: only the exact secret of a service token has its name. `create` returns secrets of
+ * these tokens; it is called for each test. There are no concurrent tests, because the port is synchronous. That every
+ * text takes the same time is not tested. Takes 0.1 s.
+ */
+export function serviceSecretsContract(
+  name: string,
+  create: (tokens: readonly ServiceToken[]) => ServiceSecrets,
+): void {
+  describe(`${name} keeps the contract of ServiceSecrets:`, () => {
+    const tokens = ['monitor', 'billing', 'ci-2'].map((name) => ({
+      name,
+      secret: randomBytes(32).toString('base64url'),
+    }))
+
+    it('each secret has the name of its token', () => {
+      const { nameOf } = create(tokens)
+      for (const { name, secret } of tokens) assert.equal(nameOf(secret), name)
+    })
+
+    it('a secret in which one character differs, is added or is missing has no name', () => {
+      const { nameOf } = create(tokens)
+      for (const { name, secret } of tokens) {
+        for (let at = 0; at < secret.length; at++) {
+          const changed = secret.slice(0, at) + (secret[at] === 'a' ? 'b' : 'a') + secret.slice(at + 1)
+          assert.equal(nameOf(changed), null)
+          assert.equal(nameOf(secret.slice(0, at)), null)
+        }
+        for (const presented of [`${secret}x`, ` ${secret}`, `${name}=${secret}`, secret + secret, name])
+          assert.equal(nameOf(presented), null)
+      }
+    })
+
+    it('another text has no name, and is no error', () => {
+      const { nameOf } = create(tokens)
+      for (const presented of ['', '\u0000', '\ud83e', 'é'.repeat(40), 'a'.repeat(100_000)])
+        assert.equal(nameOf(presented), null)
+    })
+
+    it('without service tokens, no text has a name', () => {
+      const { nameOf } = create([])
+      for (const presented of ['', 'undefined', ...tokens.map(({ secret }) => secret)])
+        assert.equal(nameOf(presented), null)
+    })
+  })
+}
