@@ -19,6 +19,8 @@ import { listen, listenerUrl } from './listen.ts'
 const MAX_HEADER_BYTES = 16 * 1024
 const SWEEP_MS = 1000
 const FINAL_RESPONSES_MS = 250
+const NO_HEADERS: readonly string[] = []
+
 /** The server's address and limits. */
 export interface ServerSettings {
   readonly host: string
@@ -112,7 +114,7 @@ export async function startServer(
     const exchange = new Exchange(request, response, {
       awaitsContinue,
       bodyLimitBytes,
-      headers: cors(request),
+      headers: cors === null ? NO_HEADERS : cors(request),
       accessLog,
       trustedProxies,
     })
