@@ -7,6 +7,7 @@ import { parseDotEnv } from '../src/adapters/config/dot-env.ts'
 import { readConfiguration } from '../src/adapters/config/read-configuration.ts'
 import { SETTINGS } from '../src/adapters/config/settings.ts'
 import { STATUS_BY_REASON } from '../src/adapters/http/failure-reasons.ts'
+import { auditFieldName } from '../src/adapters/pino/audit-log.ts'
 import { SERVICE_CHECKS } from '../src/adapters/postgres/diagnostics/service-checks.ts'
 import { type Definition, METRICS } from '../src/adapters/prometheus/definitions.ts'
 import { serviceMetrics } from '../src/adapters/prometheus/service-metrics.ts'
@@ -275,7 +276,7 @@ describe('The page of the audit events', () => {
     const rows = events.map(([name, { meaning, recordedFields }]) => [
       code(name),
       meaning,
-      recordedFields.map(code).join(', '),
+      recordedFields.map((field) => code(auditFieldName(field))).join(', '),
     ])
     checkTable(file, 'Events', ['event', 'meaning', 'fields'], rows)
   })

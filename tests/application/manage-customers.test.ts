@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { NewPassword } from '../../src/application/management/hash-new-password.ts'
 import type { Customers } from '../../src/application/ports/customers.ts'
-import type { NewPassword } from '../../src/application/use-cases/manage-customers.ts'
 import { InvalidCredentials, InvalidToken, Unavailable, ValidationFailed } from '../../src/domain/errors.ts'
 import { type Core, memoryCore, unreachable } from '../support/core.ts'
 import { hashOf } from '../support/fakes.ts'

@@ -32,7 +32,7 @@ const restartsOf = ({ size }: Trial) => (size >= 100_000 ? 20 : 1)
 const drainMutants: readonly Mutant[] = [
   {
     name: 'the drain does not wait for its delay',
-    file: 'src/adapters/http/server/server.ts',
+    file: 'src/adapters/http/server/drain.ts',
     find: 'if (delayMs > 0) await sleep(delayMs)',
     replace: '',
   },
@@ -44,7 +44,7 @@ const drainMutants: readonly Mutant[] = [
   },
   {
     name: 'it does not wait for requests in flight',
-    file: 'src/adapters/http/server/server.ts',
+    file: 'src/adapters/http/server/drain.ts',
     find: 'await new Promise<void>((resolve) => connections.whenIdle(resolve))',
     replace: '',
   },

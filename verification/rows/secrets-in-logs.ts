@@ -147,7 +147,7 @@ export const logRows: readonly Row[] = [
     mutants: [
       {
         name: 'any request id is accepted',
-        file: 'src/adapters/http/request/request-id.ts',
+        file: 'src/adapters/http/server/exchange.ts',
         find: '/^[A-Za-z0-9._-]{1,128}$/.test(presented)',
         replace: 'true',
       },

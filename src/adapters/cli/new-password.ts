@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { NewPassword } from '../../application/use-cases/manage-customers.ts'
+import type { NewPassword } from '../../application/management/hash-new-password.ts'
 import { askNewPassword, askPassword } from './hidden-prompt.ts'
 import type { Io } from './io.ts'
 import { Refusal } from './refusal.ts'

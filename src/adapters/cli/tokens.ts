@@ -1,4 +1,4 @@
-import { RevocationIncomplete } from '../../application/use-cases/revoke-issued-before.ts'
+import { RevocationIncomplete } from '../../application/management/revoke-issued-before.ts'
 import type { Customer } from '../../domain/customer.ts'
 import { explain } from './explain.ts'
 import { Interrupted, interruptible } from './interruption.ts'

@@ -1,12 +1,9 @@
 import { type Customer, emailProblem, nameProblem, trimmedEmail } from '../../domain/customer.ts'
-import { isWholePasswordHash, newPasswordProblem } from '../../domain/password.ts'
 import type { Deadline } from '../deadline.ts'
 import { publishInvalidation } from '../login-tokens/invalidating.ts'
+import { hashNewPassword, type NewPassword } from '../management/hash-new-password.ts'
+import { requireValid } from '../management/require-valid.ts'
 import type { Ports } from '../ports/ports.ts'
-import { requireValid } from './require-valid.ts'
-
-/** A password in clear text, or a whole hash from another system. */
-export type NewPassword = { readonly password: string } | { readonly passwordHash: string }
 
 /**
  * An operator's actions on customers. Each throws `ValidationFailed` for invalid input, and `Unavailable` when the store
@@ -30,29 +27,10 @@ export interface ManageCustomers {
   delete(id: string, deadline: Deadline): Promise<boolean>
 }
 
-export function createManageCustomers({
-  customers,
-  invalidations,
-  passwords,
-  blocklist,
-  clock,
-  ids,
-  audit,
-}: Pick<
-  Ports,
-  'customers' | 'invalidations' | 'passwords' | 'blocklist' | 'clock' | 'ids' | 'audit'
->): ManageCustomers {
-  async function toHash(password: NewPassword): Promise<string> {
-    if ('password' in password) {
-      requireValid('password', newPasswordProblem(password.password))
-      if (await blocklist.has(password.password))
-        requireValid('password', 'Too common. Choose another password.')
-      return passwords.hash(password.password)
-    }
-    if (!isWholePasswordHash(password.passwordHash))
-      requireValid('password_hash', 'Must be a whole bcrypt hash.')
-    return password.passwordHash
-  }
+export function createManageCustomers(
+  ports: Pick<Ports, 'customers' | 'invalidations' | 'passwords' | 'blocklist' | 'clock' | 'ids' | 'audit'>,
+): ManageCustomers {
+  const { customers, invalidations, clock, ids, audit } = ports
 
   const invalidate = <T>(customerId: string, change: Promise<T>): Promise<T> =>
     publishInvalidation(invalidations, { kind: 'customer', customerId }, change)
@@ -80,7 +58,7 @@ export function createManageCustomers({
         createdAtMs: clock.nowMs(),
         disabledAtMs: null,
       }
-      const passwordHash = password === null ? null : await toHash(password)
+      const passwordHash = password === null ? null : await hashNewPassword(ports, password)
       if (!(await deadline.run((timeoutMs) => customers.add({ customer, passwordHash }, timeoutMs))))
         return null
       audit.record('customer.added', { customerId: customer.id })
@@ -93,7 +71,7 @@ export function createManageCustomers({
     },
 
     async setPassword(id, password, deadline) {
-      const passwordHash = await toHash(password)
+      const passwordHash = await hashNewPassword(ports, password)
       const revoked = await invalidate(
         id,
         deadline.run((timeoutMs) => customers.setPasswordHash(id, passwordHash, clock.nowMs(), timeoutMs)),

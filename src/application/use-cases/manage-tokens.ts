@@ -1,15 +1,13 @@
 import { isAbility } from '../../domain/abilities.ts'
-import { Unavailable } from '../../domain/errors.ts'
 import { type LoginToken, tokenNameProblem } from '../../domain/login-token.ts'
 import type { Cancellation } from '../../lib/cancellation.ts'
-import { wait } from '../../lib/wait.ts'
 import type { Deadline } from '../deadline.ts'
-import { PRUNE_BATCH_SIZE } from '../jobs/pruning.ts'
+import { pruneEndedTokens } from '../management/prune-ended-tokens.ts'
+import { requireValid } from '../management/require-valid.ts'
+import { revokeAllIssuedBefore } from '../management/revoke-issued-before.ts'
 import type { PageEnd, TokenChoice, TokenPage } from '../ports/login-tokens.ts'
 import type { Ports } from '../ports/ports.ts'
 import { requesterFields, type ServiceRequester } from '../requester.ts'
-import { requireValid } from './require-valid.ts'
-import { revokeIssuedBefore } from './revoke-issued-before.ts'
 
 /** A named token to create, for a bot or a script that acts for a customer. */
 export interface NewNamedToken {
@@ -54,9 +52,6 @@ export interface ManageTokens {
   /** Deletes the tokens that ended at least `olderThanMs` ago, each step with its own deadline; returns their number. */
   prune(olderThanMs: number, deadline: () => Deadline): Promise<number>
 }
-
-const PRUNE_TRIES = 100
-const PRUNE_PAUSE_MS = 100
 
 export function createManageTokens(
   ports: Pick<Ports, 'loginTokens' | 'secrets' | 'clock' | 'ids' | 'audit'>,
@@ -116,23 +111,9 @@ export function createManageTokens(
     async revokeIssuedBefore(beforeMs, deadline, signal) {
       const atMs = clock.nowMs()
       if (beforeMs > atMs) requireValid('issued-before', 'Must not lie in the future.')
-      return revokeIssuedBefore(ports, { beforeMs, atMs, deadline, signal })
+      return revokeAllIssuedBefore(ports, { beforeMs, atMs, deadline, signal })
     },
 
-    async prune(olderThanMs, deadline) {
-      const endedBeforeMs = clock.nowMs() - olderThanMs
-      let pruned = 0
-      for (let tries = 0; tries < PRUNE_TRIES; ) {
-        const count = await deadline().run((timeoutMs) =>
-          loginTokens.prune(endedBeforeMs, PRUNE_BATCH_SIZE, timeoutMs),
-        )
-        pruned += count ?? 0
-        if (count !== null && count < PRUNE_BATCH_SIZE) return pruned
-        if (count !== null) continue
-        tries++
-        await wait(PRUNE_PAUSE_MS, clock, null)
-      }
-      throw new Unavailable({ cause: new Error('Another process is still pruning.') })
-    },
+    prune: (olderThanMs, deadline) => pruneEndedTokens(ports, clock.nowMs() - olderThanMs, deadline),
   }
 }

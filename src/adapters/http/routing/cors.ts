@@ -9,14 +9,12 @@ const PREFLIGHT = [
   '600',
 ]
 
-const NONE: readonly string[] = []
-
 /** Returns the CORS headers of a response (Fetch, section 3.2). An origin that is not listed is not allowed. */
 export type Cors = (request: IncomingMessage) => readonly string[]
 
-/** Allows the origins to read responses, failures included. Without origins, no response has a CORS header. */
-export function createCors(origins: readonly string[]): Cors {
-  if (origins.length === 0) return () => NONE
+/** Allows the origins to read responses, failures included. Returns null without origins: no response has a CORS header. */
+export function createCors(origins: readonly string[]): Cors | null {
+  if (origins.length === 0) return null
   const allowed = new Set(origins)
   return function cors({ method, headers }) {
     const { origin } = headers

@@ -3,7 +3,7 @@ import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { EndedRequest } from '../../../application/ports/request-observers.ts'
 import { RequestTimeout } from '../errors.ts'
 import { CLIENT_GONE } from './client-gone.ts'
-import { type Connection, createConnection, take } from './connection.ts'
+import { type Connection, createConnection } from './connection.ts'
 import type { Exchange } from './exchange.ts'
 import { PipelineScheduler } from './pipelining.ts'
 import { refuseConnection } from './refuse.ts'
@@ -151,4 +151,12 @@ export function trackConnections(
     if (connection.failure === null) return
     refuseConnection(socket, connection.failure, accessLog, onEnded)
   }
+}
+
+/** Removes the item. Returns false when it is not in the list. */
+function take<T>(items: T[], item: T): boolean {
+  const index = items.indexOf(item)
+  if (index === 0) items.shift()
+  else if (index > 0) items.splice(index, 1)
+  return index >= 0
 }

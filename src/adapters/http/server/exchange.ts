@@ -1,10 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AccessLog, RespondedRequest } from '../../../application/ports/access-log.ts'
 import type { RequestSpan } from '../../../application/ports/request-observers.ts'
 import type { Requester } from '../../../application/requester.ts'
 import type { HttpError } from '../errors.ts'
 import { clientAddress } from '../request/client-address.ts'
-import { acceptRequestId } from '../request/request-id.ts'
 import { parseTraceId } from '../request/trace-context.ts'
 import { ClientGone } from './client-gone.ts'
 
@@ -127,4 +127,9 @@ export class Exchange implements RespondedRequest, Requester {
 /** When a signal aborts, node's functions reject with their own error, whose cause is the signal's reason. */
 function getCause(error: unknown): unknown {
   return error instanceof Error ? error.cause : undefined
+}
+
+/** Returns the client's request id if it is safe in a log line, or a new one. */
+export function acceptRequestId(presented: string | string[] | undefined): string {
+  return typeof presented === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(presented) ? presented : randomUUID()
 }

@@ -4,9 +4,9 @@ import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { EndedRequest } from '../../../application/ports/request-observers.ts'
 import type { HttpError } from '../errors.ts'
 import { STATUS_BY_REASON } from '../failure-reasons.ts'
-import { acceptRequestId } from '../request/request-id.ts'
 import { toFailureResponse } from '../response/failure-response.ts'
 import { COMMON, CONTENT_TYPE } from '../response/response.ts'
+import { acceptRequestId } from './exchange.ts'
 
 const CLOSING_MS = 1000
 const UNREAD = { traceId: null, method: null, route: null, beganMs: null, malformedToken: false }

@@ -1,24 +1,22 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { Log } from '../../../application/ports/log.ts'
 import type { EndedRequest, RequestSpan } from '../../../application/ports/request-observers.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
-import { Unavailable } from '../../../domain/errors.ts'
-import { sendFailure } from '../response/response.ts'
 import { createCors } from '../routing/cors.ts'
 import type { Route } from '../routing/declared-route.ts'
 import { createDispatch } from '../routing/dispatch.ts'
 import { createRouter } from '../routing/router.ts'
-import { acceptBacklog } from './backlog.ts'
 import { trackConnections } from './connections.ts'
+import { type DrainTimes, drainServer } from './drain.ts'
 import { Exchange } from './exchange.ts'
 import { listen, listenerUrl } from './listen.ts'
 
 const MAX_HEADER_BYTES = 16 * 1024
 const SWEEP_MS = 1000
-const FINAL_RESPONSES_MS = 250
+const NO_HEADERS: readonly string[] = []
+
 /** The server's address and limits. */
 export interface ServerSettings {
   readonly host: string
@@ -58,7 +56,7 @@ export interface RunningServer {
    * Stops the server. For `delayMs`, requests are still served, with `Connection: close`. Then the listener closes, and
    * requests in flight have `deadlineMs` to end; those that remain get 503.
    */
-  drain(times: { readonly delayMs: number; readonly deadlineMs: number }): Promise<void>
+  drain(times: DrainTimes): Promise<void>
 }
 
 /** Serves the routes on `node:http`. Rejects with node's error when the address cannot be bound. */
@@ -104,7 +102,10 @@ export async function startServer(
     url: listenerUrl(server.address() as AddressInfo),
     draining: () => draining,
     activeRequests: () => connections.openCount,
-    drain,
+    drain(times) {
+      draining = true
+      return drainServer(server, connections, times)
+    },
   }
 
   function serve(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
@@ -112,7 +113,7 @@ export async function startServer(
     const exchange = new Exchange(request, response, {
       awaitsContinue,
       bodyLimitBytes,
-      headers: cors(request),
+      headers: cors === null ? NO_HEADERS : cors(request),
       accessLog,
       trustedProxies,
     })
@@ -125,25 +126,5 @@ export async function startServer(
       exchange.span = span
       dispatch(exchange)
     })
-  }
-
-  async function drain({ delayMs, deadlineMs }: { delayMs: number; deadlineMs: number }): Promise<void> {
-    draining = true
-    connections.closeBehindOpen()
-    if (delayMs > 0) await sleep(delayMs)
-    await acceptBacklog()
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    server.closeIdleConnections()
-    const timer = setTimeout(giveUp, deadlineMs)
-    await new Promise<void>((resolve) => connections.whenIdle(resolve))
-    clearTimeout(timer)
-    // The remaining connections have sent no complete request.
-    server.closeAllConnections()
-    await closed
-  }
-
-  function giveUp(): void {
-    for (const exchange of connections.open()) sendFailure(exchange, new Unavailable())
-    setTimeout(() => server.closeAllConnections(), FINAL_RESPONSES_MS)
   }
 }

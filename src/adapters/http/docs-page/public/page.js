@@ -1,5 +1,5 @@
 import { element, prose } from './element.js'
-import { fieldsOf, resolved, typeOf } from './schema.js'
+import { describeFields, describeType, resolved } from './schema.js'
 import { tryIt } from './try-it.js'
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
@@ -110,7 +110,7 @@ function parameterList(api, parameters) {
         element(
           'span',
           { className: 'type' },
-          `${place}, ${typeOf(api, schema)}${required ? '' : ' · optional'}`,
+          `${place}, ${describeType(api, schema)}${required ? '' : ' · optional'}`,
         ),
       ),
     ),
@@ -156,7 +156,9 @@ function responseView(api, status, reference) {
 }
 
 function schemaView(api, schema) {
-  return fieldsOf(api, schema) ?? element('p', { className: 'type', textContent: typeOf(api, schema) })
+  return (
+    describeFields(api, schema) ?? element('p', { className: 'type', textContent: describeType(api, schema) })
+  )
 }
 
 function tokenField(scheme) {

@@ -1,6 +1,6 @@
 import { element, prose } from './element.js'
 
-/** The value that a `$ref` of the document leads to, or the value itself. */
+/** Returns the value that a `$ref` of the document refers to, or the value itself. */
 export function resolved(document, value) {
   let found = value
   for (let hops = 0; found?.$ref !== undefined && hops < 8; hops++) {
@@ -12,8 +12,8 @@ export function resolved(document, value) {
   return found ?? {}
 }
 
-/** The fields of a schema as a list, those of objects inside below them. */
-export function fieldsOf(document, schema, depth = 0) {
+/** Returns the fields of a schema as a list, with the fields of nested objects below them. */
+export function describeFields(document, schema, depth = 0) {
   const own = resolved(document, schema)
   const inner = own.type === 'array' ? resolved(document, own.items) : own
   const properties = Object.entries(inner.properties ?? {})
@@ -21,35 +21,42 @@ export function fieldsOf(document, schema, depth = 0) {
   return element(
     'ul',
     { className: 'fields' },
-    properties.map(([name, property]) => fieldOf(name, property, inner.required?.includes(name) === true)),
+    properties.map(([name, property]) =>
+      describeField(name, property, inner.required?.includes(name) === true),
+    ),
   )
 
-  function fieldOf(name, property, isRequired) {
+  function describeField(name, property, isRequired) {
     const shown = withoutNull(document, property)
     return element(
       'li',
       {},
       element('span', { className: 'name', textContent: name }),
       ' ',
-      element('span', { className: 'type' }, typeOf(document, property), isRequired ? '' : ' · optional'),
+      element(
+        'span',
+        { className: 'type' },
+        describeType(document, property),
+        isRequired ? '' : ' · optional',
+      ),
       shown.description === undefined
         ? null
         : element('div', { className: 'quiet' }, prose(shown.description)),
-      fieldsOf(document, shown, depth + 1),
+      describeFields(document, shown, depth + 1),
     )
   }
 }
 
-/** The type of a value in a few words, with its bounds. */
-export function typeOf(document, schema, depth = 0) {
-  // A schema may hold itself.
+/** Describes the type of a value in a few words, with its bounds. */
+export function describeType(document, schema, depth = 0) {
+  // A schema may refer to itself.
   if (depth > 5) return '…'
   const own = resolved(document, schema)
   if (own.const !== undefined) return JSON.stringify(own.const)
   if (own.enum !== undefined) return own.enum.map((word) => JSON.stringify(word)).join(' | ')
   const choice = own.anyOf ?? own.oneOf
-  if (choice !== undefined) return choice.map((one) => typeOf(document, one, depth + 1)).join(' | ')
-  if (own.type === 'array') return `list of ${typeOf(document, own.items, depth + 1)}`
+  if (choice !== undefined) return choice.map((one) => describeType(document, one, depth + 1)).join(' | ')
+  if (own.type === 'array') return `list of ${describeType(document, own.items, depth + 1)}`
   const bounds = [
     own.format,
     own.pattern === undefined ? undefined : `/${own.pattern}/`,

@@ -109,7 +109,7 @@ export function tryIt({ path, method, operation, serverUrl, tokens, useToken }) 
 
   function show(response, text, tookMs) {
     const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join('\n')
-    const token = response.ok ? tokenOf(text) : null
+    const token = response.ok ? findToken(text) : null
     result.replaceChildren(
       element(
         'p',
@@ -142,7 +142,7 @@ export function tryIt({ path, method, operation, serverUrl, tokens, useToken }) 
   }
 }
 
-function tokenOf(text) {
+function findToken(text) {
   try {
     const { token } = JSON.parse(text)
     return typeof token === 'string' ? token : null
@@ -171,7 +171,7 @@ function quoted(text) {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** Whether it stands for any number of names, such as `a=1&b=2`, and for none of its own. */
+/** Whether the parameter is any number of named values, such as `a=1&b=2`, without its own name. */
 function hasFreeNames({ in: place, explode, schema }) {
   return place === 'query' && explode === true && schema.type === 'object'
 }

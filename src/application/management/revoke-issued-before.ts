@@ -22,7 +22,7 @@ export class RevocationIncomplete extends Error {
  * number. Records the number in the audit log, also when it throws `RevocationIncomplete`, whose cause is the failure or
  * the signal's reason.
  */
-export async function revokeIssuedBefore(
+export async function revokeAllIssuedBefore(
   { loginTokens, clock, audit }: Pick<Ports, 'loginTokens' | 'clock' | 'audit'>,
   {
     beforeMs,
