@@ -4,8 +4,9 @@ import { ensureCluster } from './initdb.ts'
 import { findPostmaster, stopPostmaster } from './postmaster.ts'
 import { waitForLock } from './process-lock.ts'
 import { socketFolder } from './server-address.ts'
+import type { Place, ServerPlan } from './server-plan.ts'
 import { openSession, type ServerAddress, type Session } from './session.ts'
-import { ensureServer, type Place, type ServerPlan } from './start-server.ts'
+import { ensureServer } from './start-server.ts'
 
 /** A running server, and the session that prevents other processes from stopping it. */
 export interface Reached {

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AddressTaken, EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import { findPostmaster } from './postmaster.ts'
 import { type Reached, reachServer } from './reach-server.ts'
+import type { ServerPlan } from './server-plan.ts'
 import { connectionUrl, type Session } from './session.ts'
-import type { ServerPlan } from './start-server.ts'
 
 /** Receives events of the server for the log; no field is a secret. */
 export type OnEvent = (event: string, fields: Record<string, unknown>) => void
