@@ -30,9 +30,11 @@ import { type RoutesOptions, routeTable } from './route-table.ts'
 
 /** The options of a service. */
 export interface ServiceOptions<Me extends ObjectSchema = ObjectSchema> extends RoutesOptions<Me> {
+  /** The log of the service. */
   readonly log: Log
   /** The database of customers and tokens. Default: PostgreSQL. */
   readonly database?: Database
+  /** Adapters that replace the default ones. */
   readonly adapters?: AdapterOverrides
   /** The output of the access log. Default: standard output. */
   readonly accessLines?: Lines

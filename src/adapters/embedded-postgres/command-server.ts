@@ -3,7 +3,7 @@ import { findPostmaster, stopPostmaster } from './postmaster.ts'
 import { waitForLock } from './process-lock.ts'
 import type { Reached } from './reach-server.ts'
 import type { OpenServer, ServerPlan } from './server-plan.ts'
-import { connectionUrl, openSession, type Session } from './session.ts'
+import { connectionUrl, openSession, type ServerSession } from './session.ts'
 
 /** Opens the server for a command, which shares it. The last command stops a server that a command has started. */
 export function openForCommand({ folder }: ServerPlan, { address, session }: Reached): OpenServer {
@@ -34,7 +34,7 @@ export function openForCommand({ folder }: ServerPlan, { address, session }: Rea
  * Returns whether no other process needs the server. Another session stops the server when it closes. A client without a
  * session may have just disconnected, and is listed for some more milliseconds.
  */
-async function isLastOfCommands(session: Session): Promise<boolean> {
+async function isLastOfCommands(session: ServerSession): Promise<boolean> {
   if (!(await session.startedByCommand())) return false
   for (let attempt = 0; attempt < 15; attempt += 1) {
     const { sessions, clients } = await session.others()

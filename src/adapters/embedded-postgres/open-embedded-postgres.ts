@@ -27,12 +27,15 @@ export interface EmbeddedPostgres {
   close(): Promise<void>
 }
 
+/** The location of the embedded PostgreSQL, and the role of its user. */
 export interface EmbeddedPostgresOptions {
   /** Undefined means `data` in `home`, which may be relocated for root. A given folder is never relocated. */
   readonly dataDir: string | undefined
+  /** The folder against which a relative `dataDir` is resolved. */
   readonly home: string
   /** A service owns the folder, supervises the server and stops it; commands share it. */
   readonly role: 'service' | 'command'
+  /** Called for each event of the server, such as its restart. Default: none. */
   readonly onEvent?: OnEvent
 }
 

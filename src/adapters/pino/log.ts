@@ -1,9 +1,8 @@
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
 import pretty from 'pino-pretty'
+import type { LogLevel } from '../../application/configuration.ts'
 import type { Log } from '../../application/ports/log.ts'
 import { durableLines } from './durable-lines.ts'
-
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 /** A log whose level can be changed. */
 export interface LeveledLog extends Log {

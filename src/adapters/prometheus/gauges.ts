@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client'
 import { type MetricName, metricOptions } from './definitions.ts'
 
 /** The connections of a pool. */
-export interface Connections {
+export interface PoolConnections {
   readonly used: number
   readonly idle: number
   readonly max: number
@@ -22,7 +22,7 @@ export interface Watched {
   readonly cacheEntries?: () => number
   readonly leaseHeld?: () => boolean
   readonly hashing?: () => Hashing
-  readonly connections?: () => Connections
+  readonly connections?: () => PoolConnections
   /** Null if they could not be counted. */
   readonly activeTokens?: () => Promise<number | null>
 }

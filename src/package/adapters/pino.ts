@@ -1,2 +1,3 @@
 export { openAuditLog, type RunningAuditLog } from '../../adapters/pino/audit-log.ts'
-export { type LogLevel, pinoLog } from '../../adapters/pino/log.ts'
+export { pinoLog } from '../../adapters/pino/log.ts'
+export type { LogLevel } from '../../application/configuration.ts'

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type LogLevel, pinoLog } from '../../../src/adapters/pino/log.ts'
+import { pinoLog } from '../../../src/adapters/pino/log.ts'
+import type { LogLevel } from '../../../src/application/configuration.ts'
 import { HOSTILE } from '../../support/hostile-text.ts'
 
 const MODULE = join(import.meta.dirname, '../../../src/adapters/pino/log.ts')
