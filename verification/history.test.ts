@@ -209,7 +209,7 @@ function missesOf(check: Checker): string[] {
   return missed.map(([name]) => name)
 }
 
-describe('the checker of histories', () => {
+describe('The checker of histories', () => {
   for (const [name, history] of Object.entries(GOOD)) {
     test(`finds no anomaly: ${name}`, () => assert.deepEqual(anomaliesIn(history), []))
   }
@@ -265,7 +265,7 @@ describe('the checker of histories', () => {
   })
 })
 
-test('a history is read as it was written, with the times of its calls', async () => {
+test('a history is parsed as it was written, with the times of its calls', async () => {
   const folder = await temporaryFolder()
   try {
     const file = join(folder.path, 'history.ndjson')

@@ -8,7 +8,7 @@ import { ROWS } from './rows.ts'
 
 const root = join(import.meta.dirname, '..')
 
-describe('the mutants of the proof', () => {
+describe('The mutants of the proof', () => {
   for (const row of ROWS) {
     test(`of ${row.id} fit the current source`, () => {
       assert.ok(row.mutants.length > 0, 'a row without a mutant does not prove that it can fail')
@@ -35,7 +35,7 @@ describe('the mutants of the proof', () => {
     assert.match(stdout, /\/docs/)
   })
 
-  test('are refused when they fit no place or two', () => {
+  test('are rejected when they fit no place or two', () => {
     const mutant = { name: 'm', file: 'f', find: 'a', replace: 'b' }
     assert.throws(() => applyMutant('xyz', mutant), /fits 0 places/)
     assert.throws(() => applyMutant('a a', mutant), /fits 2 places/)

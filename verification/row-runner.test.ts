@@ -21,7 +21,7 @@ function runPlanted(runner: RowRunner, id: string, timeoutMs = 60_000) {
   return runner.run({ serverUrl, tree: root, rows, id, size: 'ci', timeoutMs })
 }
 
-describe('the requirements of every row', () => {
+describe('The requirements of every row', () => {
   let runner: RowRunner
   before(() => {
     runner = createRowRunner()
@@ -73,7 +73,7 @@ describe('the requirements of every row', () => {
   })
 })
 
-describe('the leftovers of a row are cleared', { skip: isLinux() }, () => {
+describe('The remains of a row are removed', { skip: isLinux() }, () => {
   test('when it exceeds its time limit', async () => {
     const folder = await temporaryFolder()
     try {
@@ -90,7 +90,7 @@ describe('the leftovers of a row are cleared', { skip: isLinux() }, () => {
   })
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    test(`when the proof is ended by ${signal}`, async () => {
+    test(`when the proof is stopped by ${signal}`, async () => {
       const folder = await temporaryFolder()
       try {
         const proof = spawn(

@@ -9,6 +9,7 @@ import type { RoutesOptions } from './route-table.ts'
 
 /** The options of a service. */
 export interface ServiceOptions<Me extends ObjectSchema = ObjectSchema> extends RoutesOptions<Me> {
+  /** The log of the service. */
   readonly log: Log
   /** The database of customers and tokens. Default: PostgreSQL. */
   readonly database?: Database

@@ -6,6 +6,7 @@ export interface CallOptions {
   readonly token?: string | null
   /** Sent as JSON; a string is sent unchanged. */
   readonly body?: unknown
+  /** Further headers of the request. */
   readonly headers?: Readonly<Record<string, string>>
 }
 

@@ -28,8 +28,8 @@ function works(threads: Semaphore) {
   }
 }
 
-describe('Threads', () => {
-  it('run a limited number of tasks at once, and the others in the order of arrival', async () => {
+describe('A semaphore', () => {
+  it('runs a limited number of tasks at once, and the others in the order of their arrival', async () => {
     const { begun, ask, end } = works(createSemaphore(2))
     const results = ['a', 'b', 'c', 'd', 'e'].map((name) => ask(name))
     await turn()
@@ -46,7 +46,7 @@ describe('Threads', () => {
     assert.deepEqual(await Promise.all(results), ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
   })
 
-  it('run no later task before the waiting ones', async () => {
+  it('runs no later task before the waiting ones', async () => {
     const { begun, ask, end } = works(createSemaphore(1))
     void ask('a')
     void ask('b')
@@ -60,7 +60,7 @@ describe('Threads', () => {
     await end('c')
   })
 
-  it('are free again after a work that failed, also at once', async () => {
+  it('releases the slot of a task that failed, also synchronously', async () => {
     const threads = createSemaphore(1)
     const { begun, ask, fail, end } = works(threads)
     const failing = assert.rejects(ask('a'), /a/)
@@ -78,7 +78,7 @@ describe('Threads', () => {
     assert.equal(await threads.run(async () => 1), 1)
   })
 
-  it('never begin what aborted while it waited; those behind it move up', async () => {
+  it('never starts a task that aborted while it waited, and moves up the tasks behind it', async () => {
     const { begun, ask, end } = works(createSemaphore(1))
     void ask('a')
     const gone = new AbortController()
@@ -94,7 +94,7 @@ describe('Threads', () => {
     assert.equal(await behind, 'c')
   })
 
-  it('never begin a task that aborted before it arrived', async () => {
+  it('never starts a task that aborted before it arrived', async () => {
     const { begun, ask, end } = works(createSemaphore(1))
     const gone = new AbortController()
     gone.abort(new Error('gone'))
@@ -105,7 +105,7 @@ describe('Threads', () => {
     await end('a')
   })
 
-  it('never begin what aborted while it was being handed a thread, at whatever step of that', async () => {
+  it('never starts a task that aborted at any step of its acquisition of a slot', async () => {
     let rejections = 0
     for (let steps = 0; steps < 10; steps++) {
       const threads = createSemaphore(1)
@@ -127,7 +127,7 @@ describe('Threads', () => {
     assert.ok(rejections > 0 && rejections < 10, `${rejections}`)
   })
 
-  it('let work that runs end, though its signal aborts', async () => {
+  it('lets a running task finish although its signal aborts', async () => {
     const { ask, end } = works(createSemaphore(1))
     const gone = new AbortController()
     const result = ask('a', gone.signal)
@@ -137,7 +137,7 @@ describe('Threads', () => {
     assert.equal(await result, 'a')
   })
 
-  it('leave no listener behind on the signal', async () => {
+  it('leaves no listener on the signal', async () => {
     const { ask, end } = works(createSemaphore(1))
     const listeners = new Set<unknown>()
     const signal = new AbortController().signal

@@ -32,7 +32,7 @@ export const failoverRows: readonly Row[] = [
       },
       {
         name: 'a standby serves',
-        file: POOL,
+        file: 'src/adapters/postgres/connection/session-settings.ts',
         find: 'rows[0]?.is_standby !== false',
         replace: 'false',
       },

@@ -28,7 +28,7 @@ export const standbyRows: readonly Row[] = [
       },
       {
         name: 'sessions do not wait for the standby',
-        file: 'src/adapters/postgres/connection/pool.ts',
+        file: 'src/adapters/postgres/connection/session-settings.ts',
         find: "set_config('datestyle', 'ISO', false),",
         replace: "set_config('datestyle', 'ISO', false), set_config('synchronous_commit', 'local', false),",
       },

@@ -2,13 +2,13 @@
 const REPEAT_MS = 500
 
 /** What a signal means to a process: `first` stops it gracefully, `second` at once, and `repeat` is ignored. */
-export type Counted = 'first' | 'repeat' | 'second'
+export type SignalCount = 'first' | 'repeat' | 'second'
 
 /**
  * Returns a function that counts the signals of a process. The same signal within 500 ms is a repeat: npm and `timeout`
  * forward a signal that the whole process group has received already.
  */
-export function createSignalCounter(): (signal: string) => Counted {
+export function createSignalCounter(): (signal: string) => SignalCount {
   let first: string | null = null
   let mayRepeat = true
   return (signal) => {

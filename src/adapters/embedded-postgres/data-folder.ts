@@ -1,22 +1,9 @@
-import { randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  existsSync,
-  lchownSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, lchownSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import { type Host, stateFolder, thisHost } from './host.ts'
+import { readOrCreatePassword } from './password-file.ts'
 import { canReach, makeReachable, type ServerAccount, serverAccount } from './server-account.ts'
-import { syncFolder } from './sync-folder.ts'
 
 /** The data folder, and the account that runs its server. */
 export interface DataFolder {
@@ -51,7 +38,7 @@ export function prepareDataFolder(
   const owned = takeFolder(host, path, account)
   path = realpathSync(path)
   const cluster = join(path, 'postgres')
-  const password = readOrMakePassword(path, cluster, owned ? undefined : account)
+  const password = readOrCreatePassword(path, cluster, owned ? undefined : account)
   return { path, cluster, log: join(path, 'postgres.log'), account, password }
 }
 
@@ -90,37 +77,6 @@ function takeFolder(host: Host, path: string, account: ServerAccount | undefined
   if ((mode & 0o777) !== 0o700) chmodSync(path, 0o700)
   if (account !== undefined && uid === 0) lchownSync(path, account.uid, account.gid)
   return uid === host.uid
-}
-
-/** `link` is atomic: only one process creates the file, and no process reads it half-written. */
-function readOrMakePassword(path: string, cluster: string, owner: ServerAccount | undefined): string {
-  const file = join(path, 'password')
-  // Checked in this order, because another process may be creating both, the password first.
-  const hasCluster = existsSync(cluster)
-  if (!existsSync(file)) {
-    if (hasCluster) {
-      throw new EmbeddedPostgresRefused(
-        `The password file ${file} is missing, and the database beside it cannot be opened without it. ` +
-          'Restore it, or set DATA_DIR to a new folder.',
-      )
-    }
-    const draft = join(path, `.password-${randomBytes(6).toString('hex')}`)
-    try {
-      writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, {
-        mode: 0o600,
-        flag: 'wx',
-        flush: true,
-      })
-      if (owner !== undefined) lchownSync(draft, owner.uid, owner.gid)
-      linkSync(draft, file)
-      syncFolder(path)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    } finally {
-      rmSync(draft, { force: true })
-    }
-  }
-  return readFileSync(file, 'utf8').trim()
 }
 
 function unreachable(path: string, account: ServerAccount | undefined): EmbeddedPostgresRefused {

@@ -1,16 +1,15 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { prepareBinaries } from './binaries.ts'
-import { type DataFolder, prepareDataFolder } from './data-folder.ts'
-import { EmbeddedPostgresRefused, toRefusal } from './embedded-postgres-refused.ts'
+import { openForCommand } from './command-server.ts'
+import { prepareDataFolder } from './data-folder.ts'
+import { toRefusal } from './embedded-postgres-refused.ts'
 import { type Host, stateFolder, thisHost } from './host.ts'
-import { findPostmaster, stopPostmaster } from './postmaster.ts'
-import { type ProcessLock, tryLock, waitForLock } from './process-lock.ts'
-import { type Reached, reachServer } from './reach-server.ts'
-import { connectionUrl, openSession, type Session } from './session.ts'
-import type { ServerPlan } from './start-server.ts'
-import { type OnEvent, supervise } from './supervise.ts'
+import type { ProcessLock } from './process-lock.ts'
+import { reachServer } from './reach-server.ts'
+import type { ServerPlan } from './server-plan.ts'
+import { lockForService, openForService } from './service-server.ts'
+import type { OnEvent } from './supervise.ts'
 
 /** An embedded PostgreSQL server that runs while this is open. */
 export interface EmbeddedPostgres {
@@ -28,13 +27,15 @@ export interface EmbeddedPostgres {
   close(): Promise<void>
 }
 
-/** The options of an embedded PostgreSQL. */
+/** The location of the embedded PostgreSQL, and the role of its user. */
 export interface EmbeddedPostgresOptions {
   /** Undefined means `data` in `home`, which may be relocated for root. A given folder is never relocated. */
   readonly dataDir: string | undefined
+  /** The folder against which a relative `dataDir` is resolved. */
   readonly home: string
   /** A service owns the folder, supervises the server and stops it; commands share it. */
   readonly role: 'service' | 'command'
+  /** Called for each event of the server, such as its restart. Default: none. */
   readonly onEvent?: OnEvent
 }
 
@@ -81,79 +82,4 @@ export async function openEmbeddedPostgres(
     await serviceLock?.release()
     throw toRefusal(error, dataDir)
   }
-}
-
-interface Open {
-  readonly url: string
-  readonly lost: Promise<never>
-  close(): Promise<void>
-}
-
-async function lockForService(folder: DataFolder): Promise<ProcessLock> {
-  const lock = await tryLock(folder.path, 'service', folder.password)
-  if (lock !== undefined) return lock
-  throw new EmbeddedPostgresRefused(
-    `Another Latchkey service uses the data folder ${folder.path}. Stop it, or set DATA_DIR to another folder.`,
-  )
-}
-
-function openForService(
-  plan: ServerPlan,
-  reached: Reached,
-  lock: ProcessLock | undefined,
-  onEvent: OnEvent,
-): Open {
-  const supervision = supervise(plan, reached, onEvent)
-  return {
-    url: connectionUrl(reached.address),
-    lost: supervision.lost,
-    async close() {
-      const ended = supervision.end()
-      // A restart that waits for a frozen server ends only when that server does.
-      await Promise.race([ended, sleep(200, undefined, { ref: false })])
-      await stopPostmaster(plan.folder.cluster)
-      await ended
-      await supervision.session().end()
-      await lock?.release()
-    },
-  }
-}
-
-function openForCommand({ folder }: ServerPlan, { address, session }: Reached): Open {
-  return {
-    url: connectionUrl(address),
-    lost: new Promise<never>(() => {}),
-    async close() {
-      const lock = await waitForLock(folder.path, 'start', folder.password, 500)
-      try {
-        // The holder of the lock is opening the server and stops it when it closes.
-        if (lock === undefined || findPostmaster(folder.cluster) === undefined) return
-        const current = session.isOpen() ? session : await openSession(address)
-        const last = await isLastOfCommands(current)
-        // Ended under the lock, so that the next process to close does not count this session.
-        await current.end()
-        if (last) await stopPostmaster(folder.cluster)
-      } catch {
-        // A server that does not respond is left to the service, or to the next start.
-      } finally {
-        await session.end()
-        await lock?.release()
-      }
-    },
-  }
-}
-
-/**
- * Returns whether no other process needs the server. Another session stops the server when it closes. A client without a
- * session may have just disconnected, and is listed for some more milliseconds.
- */
-async function isLastOfCommands(session: Session): Promise<boolean> {
-  if (!(await session.startedByCommand())) return false
-  for (let attempt = 0; attempt < 15; attempt += 1) {
-    const { sessions, clients } = await session.others()
-    if (sessions > 0) return false
-    if (clients === 0) return true
-    await sleep(20)
-  }
-  return false
 }

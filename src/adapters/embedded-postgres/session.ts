@@ -11,7 +11,7 @@ export interface ServerAddress {
 }
 
 /** A connection that is open while the server is used. It shows other processes that the server is in use. */
-export interface Session {
+export interface ServerSession {
   isOpen(): boolean
   /** Returns whether a command, not a service, started the server. */
   startedByCommand(): Promise<boolean>
@@ -22,7 +22,7 @@ export interface Session {
 }
 
 /** Opens a session on the database `latchkey`, and creates the database if the cluster is new. */
-export async function openSession(address: ServerAddress): Promise<Session> {
+export async function openSession(address: ServerAddress): Promise<ServerSession> {
   try {
     return await connect(address, 'latchkey')
   } catch (error) {
@@ -52,7 +52,7 @@ async function nameDatabase(address: ServerAddress): Promise<void> {
   }
 }
 
-async function connect(address: ServerAddress, database: string): Promise<Session> {
+async function connect(address: ServerAddress, database: string): Promise<ServerSession> {
   const { client, socket } = createClient(address, database)
   try {
     await client.connect()

@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AddressTaken, EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import { findPostmaster } from './postmaster.ts'
 import { type Reached, reachServer } from './reach-server.ts'
-import { connectionUrl, type Session } from './session.ts'
-import type { ServerPlan } from './start-server.ts'
+import type { ServerPlan } from './server-plan.ts'
+import { connectionUrl, type ServerSession } from './session.ts'
 
 /** Receives events of the server for the log; no field is a secret. */
 export type OnEvent = (event: string, fields: Record<string, unknown>) => void
 
 /** Restarts a server until it is ended. */
 export interface Supervision {
-  session(): Session
+  session(): ServerSession
   /** Rejects when the server could not be restarted at its address, the only one that its clients know. */
   readonly lost: Promise<never>
   /** Ends the supervision. Resolves when no restart is in progress. */

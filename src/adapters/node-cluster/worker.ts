@@ -29,7 +29,7 @@ export function respondToPrimary(
 }
 
 /** The orders that a worker receives from its primary. */
-export interface ReceivedOrders {
+export interface WorkerOrders {
   /** Resolves with the first reason to drain and end. */
   readonly end: Promise<string>
   /** Calls `act` with every order, earlier ones included, in order of arrival, and acknowledges each. */
@@ -37,7 +37,7 @@ export interface ReceivedOrders {
 }
 
 /** Listens to the primary. When the primary is gone, node ends the worker at once. */
-export function workerOrders(): ReceivedOrders {
+export function workerOrders(): WorkerOrders {
   const early: Order[] = []
   let take = (order: Order) => void early.push(order)
   const end = new Promise<string>((resolve) => {

@@ -3,7 +3,7 @@ import type { LoginToken, OwnedToken } from '../../domain/login-token.ts'
 import { batchedLookup } from './batched-lookup.ts'
 import type { DatabasePool } from './connection/pool.ts'
 import type { Row } from './connection/session.ts'
-import { revokeIssuedBefore } from './revoke-issued-before.ts'
+import { revokeInSteps } from './revoke-issued-before.ts'
 import {
   CUSTOMER_COLUMNS,
   LISTED_TOKEN_COLUMNS,
@@ -112,7 +112,7 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
     revokeByCustomer: (customerId, chosen, atMs, timeoutMs) =>
       pool.run(timeoutMs, (session) => revokeByCustomer(session, customerId, chosen, atMs)),
 
-    revokeIssuedBefore: (beforeMs, atMs, steps) => revokeIssuedBefore(pool, beforeMs, atMs, steps),
+    revokeIssuedBefore: (beforeMs, atMs, steps) => revokeInSteps(pool, beforeMs, atMs, steps),
 
     touch: (uses, timeoutMs) => pool.run(timeoutMs, (session) => touch(session, uses)),
 

@@ -38,7 +38,7 @@ const FORGET_EVERYTHING: Statement = {
  * revoked tokens. A step that fails with `Unavailable` is repeated with fewer rows, and later steps do not take more. When
  * the reply to a commit was lost, the number does not include its rows.
  */
-export async function revokeIssuedBefore(
+export async function revokeInSteps(
   pool: DatabasePool,
   beforeMs: number,
   atMs: number,

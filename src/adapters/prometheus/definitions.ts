@@ -59,6 +59,12 @@ export const METRICS = {
 /** The name of a metric of the service. */
 export type MetricName = keyof typeof METRICS
 
+/** Returns the options of the metric for the library. */
+export function metricOptions(name: MetricName) {
+  const { labels, meaning, aggregator }: Definition = METRICS[name]
+  return { name, help: meaning, labelNames: labels, aggregator }
+}
+
 /** Upper bounds in seconds: those that OpenTelemetry recommends for HTTP, and lower ones for cached validations. */
 export const REQUEST_BOUNDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5,

@@ -1,6 +1,6 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { METRICS } from './definitions.ts'
+import { metricOptions } from './definitions.ts'
 
 /** Delays that are reset by every reading, and totals that are not counters. */
 const LEFT_OUT = /^nodejs_(eventloop_lag|active_\w+_total)/
@@ -33,11 +33,8 @@ function measured(register: Registry): Registry {
   }
   const seconds = eventLoopDelays()
   for (const name of Object.keys(DELAYS) as DelayName[]) {
-    const { meaning: help, aggregator } = METRICS[name]
     new Gauge({
-      name,
-      help,
-      aggregator,
+      ...metricOptions(name),
       registers: [register],
       collect() {
         this.set(seconds(name))

@@ -3,7 +3,7 @@ export { type DatabasePool, openPool, type PoolOptions } from '../../adapters/po
 export type { Result, Row, Session, Statement } from '../../adapters/postgres/connection/session.ts'
 export { postgresCustomers } from '../../adapters/postgres/customers.ts'
 export { checkServer } from '../../adapters/postgres/diagnostics/check-server.ts'
-export { postgresReadiness, type Readiness } from '../../adapters/postgres/diagnostics/readiness.ts'
+export { type PostgresReadiness, postgresReadiness } from '../../adapters/postgres/diagnostics/readiness.ts'
 export { postgresLoginThrottle, pruneLoginAttempts } from '../../adapters/postgres/login-throttle.ts'
 export { postgresLoginTokens } from '../../adapters/postgres/login-tokens.ts'
 export { type MigrationSet, migrate, pendingMigrations } from '../../adapters/postgres/migrations.ts'

@@ -7,7 +7,7 @@ describe('The work of a verification', () => {
   const work = (costs: readonly number[]) => costs.reduce((sum, cost) => sum + 2 ** cost, 0)
 
   // Public case 065
-  it('is that of the configured cost, whatever cheaper or equal cost the stored hash has', () => {
+  it('is that of the configured cost for every stored hash of at most that cost', () => {
     for (let cost = 4; cost <= 15; cost++) {
       for (let stored = 4; stored <= cost; stored++) {
         const decoys = decoyCosts(stored, cost)
@@ -24,17 +24,17 @@ describe('The work of a verification', () => {
     }
   })
 
-  it('is that of the configured cost where there is no hash', () => {
+  it('is that of the configured cost when there is no hash', () => {
     for (let cost = 4; cost <= 15; cost++) assert.deepEqual(decoyCosts(null, cost), [cost])
   })
 
-  it('is not added to where the stored hash is dearer', () => {
+  it('is not padded when the stored hash has a higher cost', () => {
     for (let cost = 4; cost <= 15; cost++) {
       for (let stored = cost; stored <= 15; stored++) assert.deepEqual(decoyCosts(stored, cost), [])
     }
   })
 
-  it('is that of a whole hash, which bcrypt does not refuse at once', () => {
+  it('is that of a complete hash, which bcrypt does not reject at once', () => {
     for (let cost = 4; cost <= 15; cost++) {
       assert.ok(isWholePasswordHash(decoyHash(cost)))
       assert.equal(hashPrefix(cost), `$2b$${String(cost).padStart(2, '0')}$`)

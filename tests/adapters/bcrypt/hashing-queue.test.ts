@@ -30,7 +30,7 @@ describe('Hashing slots', () => {
     assert.equal(howMany(createHashingQueue({ threads: 2, expectedMs: 50 })), 81)
   })
 
-  it('are always available when none is taken, however long the work takes', () => {
+  it('are always available when none is acquired, even if the work is slow', () => {
     const slots = createHashingQueue({ threads: 1, expectedMs: 1_000_000 })
     const slot = slots.take()
     assert.throws(() => slots.take(), Unavailable)
@@ -38,7 +38,7 @@ describe('Hashing slots', () => {
     slots.take()
   })
 
-  it('are free once they are released, and only once', () => {
+  it('are released once, although they are released twice', () => {
     const slots = createHashingQueue({ threads: 1, expectedMs: 200 })
     const [first] = takeAll(slots)
     assert.throws(() => slots.take(), Unavailable)
@@ -48,7 +48,7 @@ describe('Hashing slots', () => {
     assert.throws(() => slots.take(), Unavailable)
   })
 
-  it('become fewer or more with how long the work takes: a tenth of what the newest one needed counts', () => {
+  it('follow the moving average of the work, in which the newest sample has a weight of a tenth', () => {
     const slots = createHashingQueue({ threads: 1, expectedMs: 100 })
     lasting(slots, 300)
     // A mean of 120 ms.
@@ -57,7 +57,7 @@ describe('Hashing slots', () => {
     assert.equal(howMany(slots), 50)
   })
 
-  it('count all work of one place, of which some have more', () => {
+  it('count all work of one slot as one sample', () => {
     const slots = createHashingQueue({ threads: 1, expectedMs: 100 })
     lasting(slots, 100, 200)
     assert.equal(howMany(slots), 17)

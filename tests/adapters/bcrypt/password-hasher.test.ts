@@ -18,7 +18,7 @@ describe('Hashing by bcrypt', () => {
   const { signal } = new AbortController()
   const someHash = decoyHash(6)
 
-  it('is refused at once when the queue needs two seconds, and accepted when its slots are released', async () => {
+  it('is refused at once when the queue needs two seconds, and accepted after its slots are released', async () => {
     // Of cost 10, of which each is expected to need 51.2 ms of two threads.
     const passwords = bcryptPasswordHasher({ cost: 10, concurrency: 2 })
     const slots = Array.from({ length: 79 }, () => passwords.queue(signal))
@@ -27,7 +27,7 @@ describe('Hashing by bcrypt', () => {
     passwords.queue(signal).leave()
   })
 
-  it('learns from the verifications how many there is time for', async () => {
+  it('learns the number of slots from the durations of verifications', async () => {
     const passwords = bcryptPasswordHasher({ cost: 6 })
     const placesNow = () => {
       const slots: HashingSlot[] = []
@@ -48,7 +48,7 @@ describe('Hashing by bcrypt', () => {
     assert.ok(placesNow() < expected * 0.8, `${placesNow()} of ${expected}`)
   })
 
-  it('holds one thread for a whole verification: what waits is not done between the hash and its decoys', async () => {
+  it('holds one thread for a whole verification, so that no waiting task runs between the hash and its decoys', async () => {
     const passwords = bcryptPasswordHasher({ cost: 8 })
     const order: string[] = []
     await Promise.all([
@@ -80,7 +80,7 @@ describe('Hashing by bcrypt', () => {
 })
 
 describe('The work of a verification', () => {
-  it('is really done for a decoy, which bcrypt does not refuse at once', async () => {
+  it('is done for a decoy, which bcrypt does not reject at once', async () => {
     const decoy = decoyHash(8)
     assert.ok(isWholePasswordHash(decoy))
     // The same head and salt as those of a hash that bcrypt makes and takes; only what is compared at last differs.
@@ -91,7 +91,7 @@ describe('The work of a verification', () => {
   })
 
   // Public case 065
-  it('is really done for an unknown e-mail, a damaged hash and a cheaper one', async (t) => {
+  it('is done for an unknown e-mail, a damaged hash and a cheaper one', async (t) => {
     const passwords = bcryptPasswordHasher({ cost: 8 }).queue(new AbortController().signal)
     const real = await hash('password', 8)
     const cheap = await hash('password', 4)

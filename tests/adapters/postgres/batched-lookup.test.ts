@@ -9,7 +9,7 @@ type Found = ReadonlyMap<string, () => string>
 const found = (...keys: readonly string[]): Found => new Map(keys.map((key) => [key, () => `${key}!`]))
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('batched lookups', () => {
+describe('Batched lookups', () => {
   function gathering(most: number) {
     const sent: (Deferred<Found> & { readonly keys: readonly string[]; readonly timeoutMs: number })[] = []
     const find = batchedLookup<string>((keys, timeoutMs) => {
@@ -20,7 +20,7 @@ describe('batched lookups', () => {
     return { find, sent }
   }
 
-  it('of one turn of the event loop are sent together, and each gets its own result', async () => {
+  it('are sent together if they start in one turn of the event loop, and each has its own result', async () => {
     const { find, sent } = gathering(10)
     const results = [find('a', 100), find('b', 100), find('a', 100)]
     await turn()
@@ -32,7 +32,7 @@ describe('batched lookups', () => {
     assert.deepEqual(await Promise.all(results), ['a!', null, 'a!'])
   })
 
-  it('do not wait: those of the next turn are sent while the first batch is in flight', async () => {
+  it('do not wait for the batch in flight', async () => {
     const { find, sent } = gathering(10)
     const results = [find('a', 100)]
     await turn()
@@ -73,7 +73,7 @@ describe('batched lookups', () => {
     await Promise.all(results)
   })
 
-  it('that fail reject only the lookups of their batch', async () => {
+  it('reject only with their own batch', async () => {
     const { find, sent } = gathering(2)
     const [first, second, third] = [find('a', 100), find('b', 100), find('c', 100)]
     await turn()
@@ -84,7 +84,7 @@ describe('batched lookups', () => {
     assert.equal(await third, 'c!')
   })
 
-  it('with one unreadable row still return the others', async () => {
+  it('return the other rows when one is unreadable', async () => {
     const { find, sent } = gathering(10)
     const [broken, whole] = [find('a', 100), find('b', 100)]
     await turn()

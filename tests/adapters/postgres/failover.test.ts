@@ -6,7 +6,7 @@ import { Unavailable } from '../../../src/domain/errors.ts'
 import { login, storedCustomer } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 
-describe('around a failover, the pool', () => {
+describe('The pool around a failover', () => {
   let stores: PostgresStores
   before(async () => {
     stores = await openPostgresStores({ max: 4 })
@@ -14,7 +14,7 @@ describe('around a failover, the pool', () => {
   after(() => stores.close())
 
   // Proof row H7
-  it('refuses writes while sessions are read-only, and heals with the next call', async (t) => {
+  it('rejects writes while sessions are read-only, and recovers with the next call', async (t) => {
     const customer = await storedCustomer(stores)
     const { digest } = await login(stores, customer)
     await setOnDatabase(stores, 'default_transaction_read_only = on')
@@ -39,7 +39,7 @@ describe('around a failover, the pool', () => {
     t.diagnostic(`H7: healed after 1 refusal and ${Math.round(healedMs)} ms`)
   })
 
-  it('refuses a standby', async () => {
+  it('rejects a standby', async () => {
     // A standby as far as a session can tell.
     await stores.database.sql('create schema fake')
     await stores.database.sql(

@@ -36,8 +36,8 @@ const LIMITS: LoginLimits = {
 }
 const HOUR_MS = 3_600_000
 
-describe('the login throttle in PostgreSQL', () => {
-  it('is exact among several, each with a pool of its own', async () => {
+describe('The login throttle in PostgreSQL', () => {
+  it('counts exactly across several instances, each with its own pool', async () => {
     const pools = [1, 2, 3].map(() =>
       openPool({ url: stores.database.url, max: 5, prepared: true, onEvent: () => {} }),
     )
@@ -52,7 +52,7 @@ describe('the login throttle in PostgreSQL', () => {
     }
   })
 
-  it('never deadlocks: attempts at many accounts from many addresses, settled and pruned meanwhile', async () => {
+  it('never deadlocks when many accounts and addresses are attempted, settled and pruned at once', async () => {
     const throttle = postgresLoginThrottle(stores.pool, LIMITS)
     const before = await deadlocks()
     let isOver = false
@@ -88,7 +88,7 @@ describe('the login throttle in PostgreSQL', () => {
     assert.doesNotMatch(text, /unknown|192\.0/)
   })
 
-  it('writes nothing for an attempt that is refused or waits, and announces nothing', async () => {
+  it('writes and publishes nothing for an attempt that is refused or waits', async () => {
     const throttle = postgresLoginThrottle(stores.pool, LIMITS)
     for (let i = 0; i < 10; i++) await throttle.take(attempt('ana'), TIMEOUT_MS)
     const before = await stores.database.sql('select xmin::text, key from login_attempts order by key')
@@ -129,7 +129,7 @@ describe('the login throttle in PostgreSQL', () => {
     assert.equal(await pruneLoginAttempts(stores.pool, 100, TIMEOUT_MS), 1)
   })
 
-  it('keeps what counts, whatever is pruned', async () => {
+  it('never prunes a row that still counts', async () => {
     const throttle = postgresLoginThrottle(stores.pool, LIMITS)
     for (let i = 0; i < 10; i++) {
       const admission = await throttle.take(attempt('ana'), TIMEOUT_MS)

@@ -19,7 +19,7 @@ import { rounds } from '../../support/rounds.ts'
 
 const APPLIED = 'select name from public.latchkey_migrations order by id'
 
-describe('migrations', () => {
+describe('The migrations', () => {
   it('are all applied to an empty database, and none the second time', async (t) => {
     const database = await emptyDatabase(t)
     const known = await knownMigrations()
@@ -31,7 +31,7 @@ describe('migrations', () => {
   })
 
   // Public case 039, row H11
-  it('are applied once when five start at the same time', async (t) => {
+  it('are applied once when five services start at the same time', async (t) => {
     const count = rounds('H11', 3)
     for (let round = 0; round < count; round += 1) {
       const database = await emptyDatabase(t)
@@ -64,7 +64,7 @@ describe('migrations', () => {
     t.diagnostic(`H11: ${count} rounds of 5 processes, each migration applied once`)
   })
 
-  it('refuse a schema that is newer than the code, in one sentence', async (t) => {
+  it('reject a schema that is newer than the code in one sentence', async (t) => {
     const database = await emptyDatabase(t)
     await migrate(database)
     await addFutureMigration(database)
@@ -76,7 +76,7 @@ describe('migrations', () => {
     await assert.rejects(pendingMigrations(database), refusal)
   })
 
-  it('leave one line when the database cannot be reached', async () => {
+  it('report in one line that the database cannot be reached', async () => {
     await assert.rejects(migrate({ url: 'postgres://x:secret@127.0.0.1:1/x' }), (error: Error) => {
       assert.equal(error.name, 'DatabaseUnreachable')
       assert.match(
@@ -89,7 +89,7 @@ describe('migrations', () => {
   })
 })
 
-describe('migrations of a custom program', () => {
+describe('The migrations of a custom program', () => {
   it('are applied once beside those of Latchkey, in any order, by five at the same time', async (t) => {
     const set = ownMigrations(t)
     for (const first of ['own', 'latchkey']) {
@@ -105,7 +105,7 @@ describe('migrations of a custom program', () => {
     }
   })
 
-  it('refuse a schema that is newer than the program, by its own name', async (t) => {
+  it('reject a schema that is newer than the program and name it', async (t) => {
     const [database, set] = [await emptyDatabase(t), ownMigrations(t)]
     await migrate({ ...database, set })
     await database.sql(`insert into "Shop migrations" (name, run_on) values ('9999_future', now())`)
@@ -116,7 +116,7 @@ describe('migrations of a custom program', () => {
   })
 })
 
-describe('readiness', () => {
+describe('Readiness', () => {
   it('needs a responding database with every migration that the code knows', async (t) => {
     const database = await emptyDatabase(t)
     const pool = openPool({ url: database.url, max: 2, prepared: true, onEvent: () => {} })
@@ -133,12 +133,12 @@ describe('readiness', () => {
   })
 })
 
-describe('row H10: a server', () => {
-  it('is accepted as it should be', async (t) => {
+describe('A server (row H10)', () => {
+  it('is accepted when its settings are right', async (t) => {
     assert.deepEqual(await checkServer(await emptyDatabase(t)), [])
   })
 
-  it('is refused when it acknowledges commits before they are durable', async (t) => {
+  it('is rejected when it acknowledges commits before they are durable', async (t) => {
     const database = await emptyDatabase(t)
     await database.sql(`alter database ${nameOf(database)} set synchronous_commit = off`)
     await assert.rejects(checkServer(database), {
@@ -147,7 +147,7 @@ describe('row H10: a server', () => {
     })
   })
 
-  it('is refused when it is too old, not in UTF-8, or does not write to disk', async (t) => {
+  it('is rejected when it is too old, does not use UTF-8, or does not write to disk', async (t) => {
     const database = await emptyDatabase(t)
     // What a session reads instead of the settings that cannot be changed here.
     await database.sql('create schema fake')
@@ -170,16 +170,24 @@ describe('row H10: a server', () => {
   })
 })
 
-describe('row H8: a server with a standby', () => {
+describe('The check of standbys (row H8)', () => {
   for (const [name, { names, commit, walsender }, warning] of [
-    ['that commits wait for', { names: 'ANY 1 (a, b)', commit: 'on', walsender: 1 }, null],
-    ['that no commit waits for', { names: '', commit: 'on', walsender: 1 }, /^A standby follows, and no/],
-    ['that no session waits for', { names: '*', commit: 'local', walsender: 1 }, /^The setting .* is local/],
-    ['to come, none yet', { names: '', commit: 'local', walsender: 0 }, null],
+    ['a standby that commits wait for', { names: 'ANY 1 (a, b)', commit: 'on', walsender: 1 }, null],
+    [
+      'a standby that no commit waits for',
+      { names: '', commit: 'on', walsender: 1 },
+      /^A standby follows, and no/,
+    ],
+    [
+      'a standby that no session waits for',
+      { names: '*', commit: 'local', walsender: 1 },
+      /^The setting .* is local/,
+    ],
+    ['a server without a standby', { names: '', commit: 'local', walsender: 0 }, null],
     // A logical replication target holds other data and takes over from no server.
-    ['that only subscribes', { names: '', commit: 'on', walsender: 2 }, null],
+    ['a subscriber', { names: '', commit: 'on', walsender: 2 }, null],
   ] as const) {
-    it(`${name} is ${warning === null ? 'as it should be' : 'warned of'}`, async (t) => {
+    it(`causes ${warning === null ? 'no' : 'a'} warning for ${name}`, async (t) => {
       const database = await emptyDatabase(t)
       // What a session sees of a server with others beside it.
       await database.sql(`

@@ -16,7 +16,7 @@ const MAX = 4
 const ENDLESS_MS = 10_000
 const ONE = { name: 'test_one', text: 'select 1 as one' }
 
-describe('when the network fails, the pool', () => {
+describe('The pool during network failures', () => {
   let stores: PostgresStores
   let proxy: TcpProxy
   let pool: DatabasePool
@@ -34,7 +34,7 @@ describe('when the network fails, the pool', () => {
   })
 
   // Public case 071
-  it('refuses in time and holds its size while the server is frozen, and heals', async () => {
+  it('rejects in time and stays within its size while the server is frozen, then recovers', async () => {
     await Promise.all(Array.from({ length: 20 }, () => one(pool)))
     proxy.freeze()
     for (let wave = 0; wave < 5; wave += 1) {
@@ -69,7 +69,7 @@ describe('when the network fails, the pool', () => {
     }
   })
 
-  it('says Unavailable when the reply to a commit is lost, although the commit counts', async () => {
+  it('rejects with Unavailable when the reply to a commit is lost, although the commit took effect', async () => {
     const cutter = await openTcpProxy(stores.database.url)
     const own = open(cutter.url)
     const customer = await storedCustomer(stores)
@@ -85,7 +85,7 @@ describe('when the network fails, the pool', () => {
   })
 
   // Public case 071
-  it('refuses in time when no server responds at the address, and leaks no socket', async () => {
+  it('rejects in time when no server responds at the address, and leaks no socket', async () => {
     const sockets = new Set<Socket>()
     const blackHole = createServer((socket) => {
       sockets.add(socket)

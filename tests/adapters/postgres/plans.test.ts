@@ -26,7 +26,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-describe('the plans on tables that have grown', () => {
+describe('The query plans on large tables', () => {
   let stores: PostgresStores
   before(async () => {
     stores = await openPostgresStores()
@@ -47,7 +47,7 @@ describe('the plans on tables that have grown', () => {
   })
   after(() => stores.close())
 
-  it('read by an index whatever a request, a login or an operator asks of one customer', async () => {
+  it('use an index for every query about one customer by a request, a login or an operator', async () => {
     const { pool, reads } = explaining(stores.pool)
     const customers = postgresCustomers(pool)
     const loginTokens = postgresLoginTokens(pool)
@@ -94,7 +94,7 @@ describe('the plans on tables that have grown', () => {
     })
   })
 
-  it('page through customers and tokens by index ranges that skip no row of the pages before', async () => {
+  it('page through customers and tokens by index ranges that do not read earlier pages', async () => {
     const { pool, skipped } = explaining(stores.pool)
     const customers = postgresCustomers(pool)
     for (let afterEmail: string | null = null, page = []; ; afterEmail = page.at(-1)?.email ?? null) {
@@ -120,7 +120,7 @@ describe('the plans on tables that have grown', () => {
     }
   })
 
-  it('tell of a statement that has no index, and of one whose index is gone', async () => {
+  it('reveal a statement without an index, and one whose index was dropped', async () => {
     const { pool, reads } = explaining(stores.pool)
     const byName = { name: 'find_customer_by_name', text: 'select id from customers where name = $1' }
     await pool.run(TIMEOUT_MS, (session) => session.query(byName, ['Customer 7']))

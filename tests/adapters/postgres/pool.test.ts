@@ -13,7 +13,7 @@ const MAX = 3
 const PID = { name: 'test_pid', text: 'select pg_backend_pid() as pid' }
 const SLEEP = { name: 'test_sleep', text: 'select pg_sleep($1)' }
 
-describe('the pool', () => {
+describe('The pool', () => {
   let stores: PostgresStores
   let pool: DatabasePool
   before(async () => {
@@ -22,7 +22,7 @@ describe('the pool', () => {
   })
   after(() => stores.close())
 
-  it('limits each session on the server as well', async () => {
+  it('sets the timeouts of each session on the server too', async () => {
     const settings = await pool.run(1000, async (session) => {
       const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
       const { rows } = await session.query(
@@ -37,7 +37,7 @@ describe('the pool', () => {
     assert.deepEqual(settings, ['900ms', '800ms', '2s'])
   })
 
-  it('keeps its connection through errors that are not of the connection', async () => {
+  it('reuses a connection after an error that does not concern the connection', async () => {
     const pid = await pidOf(pool)
     const failing: readonly [text: string, code: string][] = [
       ['select no_such_column from login_tokens', '42703'],
@@ -66,7 +66,7 @@ describe('the pool', () => {
     assert.equal(await pidOf(pool), pid)
   })
 
-  it('leaves no transaction open behind a failure', async () => {
+  it('leaves no transaction open after a failure', async () => {
     const failure = new Error('after the first statement')
     const work = (session: Session) =>
       session.transaction(async () => {
@@ -80,7 +80,7 @@ describe('the pool', () => {
     assert.deepEqual(await stores.database.sql(state), [{ open: 0 }])
   })
 
-  it('waits no longer than its timeout, and drops the connection that it waited for', async () => {
+  it('waits no longer than its timeout, and drops the connection on which it waited', async () => {
     const pid = await pidOf(pool)
     await assert.rejects(
       pool.run(200, (session) => session.query(SLEEP, [30])),
@@ -94,7 +94,7 @@ describe('the pool', () => {
     await until(async () => (await stores.database.sql(running)).length === 0)
   })
 
-  it('counts the time in its queue, and is sound after it was exhausted', async () => {
+  it('counts the time in its queue toward the timeout, and recovers after it was exhausted', async () => {
     const held = deferred<void>()
     let taken = 0
     const busy = Array.from({ length: MAX }, () =>
@@ -119,7 +119,7 @@ describe('the pool', () => {
   })
 
   // Public case 070
-  it('outlives a client that is killed while idle', async () => {
+  it('survives a client that is killed while idle', async () => {
     const pid = await pidOf(pool)
     await killBackends(stores)
     await sleep(100)
@@ -127,7 +127,7 @@ describe('the pool', () => {
     assert.ok(stores.events.some(({ kind }) => kind === 'connection_lost'))
   })
 
-  it('outlives a client that is killed while checked out, and says Unavailable', async () => {
+  it('rejects with Unavailable when a client is killed while checked out, and survives', async () => {
     const lost = pool.run(1000, (session) => session.query(SLEEP, [0.8]))
     const lostBetween = pool.run(1000, (session) =>
       session.transaction(async () => {
@@ -144,7 +144,7 @@ describe('the pool', () => {
   })
 
   // Proof row H4
-  it('responds or rejects with Unavailable while its clients are killed, and nothing else', async (t) => {
+  it('either resolves or rejects with Unavailable while its clients are killed', async (t) => {
     const kills = rounds('H4', 30)
     let isOver = false
     let responded = 0
@@ -173,7 +173,7 @@ describe('the pool', () => {
     t.diagnostic(`H4: ${kills} kills, ${responded} responses, ${refused} refusals, 0 other errors`)
   })
 
-  it('keeps statements prepared, or not where a pooler breaks them', async () => {
+  it('prepares statements, unless a pooler breaks them', async () => {
     const named = {
       name: 'test_named',
       text: "select count(*)::int as count from pg_prepared_statements where name = 'test_named'",

@@ -12,7 +12,7 @@ import { type RunningApp, startApp } from '../../support/running-app.ts'
 const skip = hasPgBouncer() ? false : 'pgbouncer is not on this machine'
 const LEASE_MS = 1000
 
-describe('behind a transaction pooler', { skip }, () => {
+describe('Behind a transaction pooler', { skip }, () => {
   let database: TestDatabase
   let pooler: PgBouncer
   before(async () => {

@@ -7,7 +7,7 @@ import { aDigest, aLoginToken } from '../../../src/testing/builders.ts'
 import { login, namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 
-describe('the triggers', () => {
+describe('The triggers', () => {
   let stores: PostgresStores
   let listener: Client
   let payloads: string[]
@@ -37,7 +37,7 @@ describe('the triggers', () => {
   }
   const sql = (text: string, values: readonly unknown[] = []) => stores.database.sql(text, values)
 
-  it('announce a revoked token by its digest once, also when another program revokes it', async () => {
+  it('publish the digest of a revoked token once, also when another program revokes it', async () => {
     const customer = await storedCustomer(stores)
     const bot = await namedToken(stores, customer)
     const { token, digest } = await login(stores, customer)
@@ -48,7 +48,7 @@ describe('the triggers', () => {
     assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest: bot.digest }])
   })
 
-  it('announce the earlier token of a login, and nothing of a first one', async () => {
+  it('publish the earlier token that a login replaces, and nothing for a first login', async () => {
     const customer = await storedCustomer(stores)
     await publishInvalidation()
     const { digest } = await login(stores, customer)
@@ -65,7 +65,7 @@ describe('the triggers', () => {
     "token_hash = decode(repeat('00', 32), 'hex')",
     'id = gen_random_uuid()',
   ]) {
-    it(`announce a token whose ${change.split(' ')[0]} changes: ${change}`, async () => {
+    it(`publish a token whose ${change.split(' ')[0]} changes: ${change}`, async () => {
       const expiresAtMs = Date.now() + 3_600_000
       const { token, digest } = await namedToken(stores, await storedCustomer(stores), { expiresAtMs })
       await publishInvalidation()
@@ -75,7 +75,7 @@ describe('the triggers', () => {
     })
   }
 
-  it('announce a token that is given to another customer', async () => {
+  it('publish a token that is moved to another customer', async () => {
     const { token, digest } = await namedToken(stores, await storedCustomer(stores))
     const other = await storedCustomer(stores)
     await publishInvalidation()
@@ -83,7 +83,7 @@ describe('the triggers', () => {
     assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest }])
   })
 
-  it('announce a customer who is disabled, renamed or given another e-mail, by the id', async () => {
+  it('publish the id of a customer who is disabled, renamed or has a new e-mail', async () => {
     const { id } = await storedCustomer(stores)
     const expected = [{ kind: 'customer', customerId: id }]
     await publishInvalidation()
@@ -98,7 +98,7 @@ describe('the triggers', () => {
     }
   })
 
-  it('announce a customer who goes, and the tokens that go with the customer', async () => {
+  it('publish a deleted customer and the tokens that are deleted with the customer', async () => {
     const customer = await storedCustomer(stores)
     const { digest } = await login(stores, customer)
     await publishInvalidation()
@@ -109,7 +109,7 @@ describe('the triggers', () => {
     assert.ok(both.some((one) => one.kind === 'digest' && one.digest === digest))
   })
 
-  it('announce a token that has expired by the clock of the server, which may be hours ahead', async () => {
+  it('publish a token that has expired by the clock of the server, which may be hours ahead', async () => {
     const expiresAtMs = Date.now() - 2 * 3_600_000
     const customer = await storedCustomer(stores)
     for (const change of [
@@ -124,7 +124,7 @@ describe('the triggers', () => {
     await sql('delete from login_tokens where customer_id = $1', [customer.id])
   })
 
-  it('announce each token that a prune removes unrevoked, and never clear every cache for it', async () => {
+  it('publish each unrevoked token that a prune removes, without clearing every cache', async () => {
     const { id } = await storedCustomer(stores)
     await sql(
       `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
@@ -141,7 +141,7 @@ describe('the triggers', () => {
     assert.equal(await stores.loginTokens.prune(1_000_000, 1000, TIMEOUT_MS), 101)
   })
 
-  it('announce nothing of a touch, a rehash, a prune of revoked tokens, an insertion or a change of nothing', async (t) => {
+  it('publish nothing for a touch, a rehash, a prune of revoked tokens, an insert or an update without a change', async (t) => {
     const customer = await storedCustomer(stores)
     const { token } = await login(stores, customer)
     const longAgoMs = Date.now() - 2 * 3_600_000
@@ -169,7 +169,7 @@ describe('the triggers', () => {
     t.diagnostic('0 notifications')
   })
 
-  it('announce nothing for a restored token, which no instance can have cached', async () => {
+  it('publish nothing for a restored token, which no instance can have cached', async () => {
     const { token, digest } = await namedToken(stores, await storedCustomer(stores))
     await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
     await publishInvalidation()
@@ -181,7 +181,7 @@ describe('the triggers', () => {
     [100, 100],
     [101, 1],
   ] as const) {
-    it(`say of ${rows} rows at once ${expected === 1 ? 'only to forget all' : 'each one'}`, async () => {
+    it(`publish ${expected === 1 ? 'only that every cache is cleared' : 'each row'} when ${rows} rows change at once`, async () => {
       const { id } = await storedCustomer(stores)
       await sql(
         `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
@@ -210,7 +210,7 @@ describe('the triggers', () => {
     assert.ok((await publishInvalidation()).every(({ kind }) => kind === 'everything'))
   })
 
-  it('announce what a session changes that has switched triggers off', async () => {
+  it('publish the changes of a session that has disabled its triggers', async () => {
     const { token, digest } = await namedToken(stores, await storedCustomer(stores))
     await publishInvalidation()
     const replica = new Client({ connectionString: stores.database.url })
@@ -221,7 +221,7 @@ describe('the triggers', () => {
     assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest }])
   })
 
-  it('announce nothing of a change that is rolled back', async () => {
+  it('publish nothing for a change that is rolled back', async () => {
     const { token } = await namedToken(stores, await storedCustomer(stores))
     await publishInvalidation()
     await sql(

@@ -8,7 +8,7 @@ import { login, namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/test
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 import { until } from '../../support/until.ts'
 
-describe('on PostgreSQL', () => {
+describe('PostgreSQL under concurrent access', () => {
   let stores: PostgresStores
   before(async () => {
     stores = await openPostgresStores()
@@ -17,7 +17,7 @@ describe('on PostgreSQL', () => {
   })
   after(() => stores.close())
 
-  it('two batches of the same customers in opposite orders wait for each other, and not in a circle', async () => {
+  it('adds two batches of the same customers in opposite orders without a deadlock', async () => {
     const batch = (...emails: string[]) =>
       emails.map((email) => ({ customer: aCustomer({ email }), passwordHash: null }))
     const holder = new Client({ connectionString: stores.database.url })
@@ -39,7 +39,7 @@ describe('on PostgreSQL', () => {
   })
 
   // Public case 037, row H5
-  it('a locked row stops the changes to it in time, and nothing else', async (t) => {
+  it('rejects changes to a locked row within the timeout, and delays nothing else', async (t) => {
     const customer = await storedCustomer(stores)
     const { token, digest } = await login(stores, customer)
     const other = await storedCustomer(stores)
@@ -76,7 +76,7 @@ describe('on PostgreSQL', () => {
   })
 
   // Public case 037
-  it('a last use does not wait for a locked row, reports it and is written next time', async () => {
+  it('skips a locked row when it records a last use, reports it, and writes it the next time', async () => {
     const customer = await storedCustomer(stores)
     const [held, free] = [await namedToken(stores, customer), await namedToken(stores, customer)]
     const uses = [held, free].map(({ token }) => ({ id: token.id, atMs: 1_700_000_000_000 }))
@@ -101,7 +101,7 @@ describe('on PostgreSQL', () => {
     assert.equal((await used()).length, 2)
   })
 
-  it('a last use never goes back, not even for as long as another write takes', async (t) => {
+  it('never moves a last use back, not even during another write', async (t) => {
     const customer = await storedCustomer(stores)
     const { token } = await namedToken(stores, customer)
     await stores.database.sql(`
@@ -122,7 +122,7 @@ describe('on PostgreSQL', () => {
     t.diagnostic(`${writes} writes by 8 at once, none went back`)
   })
 
-  it('a prune waits for no locked row, and for no other prune', async () => {
+  it('prunes without waiting for a locked row or another prune', async () => {
     const customer = await storedCustomer(stores)
     const [held] = [
       await namedToken(stores, customer, { expiresAtMs: 1 }),
@@ -148,7 +148,7 @@ describe('on PostgreSQL', () => {
     assert.equal(await loginTokens.prune(2, 1000, TIMEOUT_MS), 1)
   })
 
-  it('tokens are revoked by their age in steps, however many there are, and none twice', async () => {
+  it('revokes any number of tokens by their age in steps, each once', async () => {
     const customer = await storedCustomer(stores)
     await stores.database.sql(
       `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, revoked_at)

@@ -52,9 +52,9 @@ function revoke() {
   }
 }
 
-describe('revoking tokens by their age on PostgreSQL', () => {
+describe('Revocation of tokens by their age on PostgreSQL', () => {
   for (const count of [1, 2, 999, 1000, 1001, 2500])
-    it(`revokes each of ${count} tokens, the least and the greatest id included`, async () => {
+    it(`revokes each of ${count} tokens, including the lowest and the highest id`, async () => {
       await storeTokens(count)
       assert.equal(await revoke().done, count)
       assert.equal(await countRevoked(), count)
@@ -69,7 +69,7 @@ describe('revoking tokens by their age on PostgreSQL', () => {
     assert.ok(Math.max(...steps) <= 250, String(steps))
   })
 
-  it('fails once the smallest step has timed out, and has reported what it revoked before', async () => {
+  it('fails when the smallest step has timed out, and has reported the tokens revoked until then', async () => {
     await storeTokens(1500)
     await stores.database.sql(`
       update login_tokens set name = 'slow'

@@ -3,14 +3,14 @@ import { after, before, describe, it } from 'node:test'
 import { namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 
-describe('What PostgreSQL stored', () => {
+describe('A row of PostgreSQL', () => {
   let stores: PostgresStores
   before(async () => {
     stores = await openPostgresStores()
   })
   after(() => stores.close())
 
-  it('comes back to the millisecond, whichever it is', async () => {
+  it('returns each stored time to the millisecond', async () => {
     const customer = await storedCustomer(stores)
     const many = Array.from({ length: 100 }, (_, n) => 1_700_000_000_000 + n * 1_000_003_337)
     // Of these the seconds, as a number with a fraction, are a little too small.
@@ -25,7 +25,7 @@ describe('What PostgreSQL stored', () => {
     )
   })
 
-  it('is every ability, in its order', async () => {
+  it('returns every ability in its order', async () => {
     const customer = await storedCustomer(stores)
     for (const abilities of [['*'], ['*', 'orders:read'], ['orders:read', '*'], []]) {
       const { digest } = await namedToken(stores, customer, { name: `bot ${abilities}`, abilities })

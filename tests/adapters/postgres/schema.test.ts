@@ -8,7 +8,7 @@ import { openPostgresStores, type PostgresStores } from '../../support/postgres-
 
 const MOMENT_MS = Date.UTC(2030, 0, 1)
 
-describe('the schema', () => {
+describe('The schema', () => {
   let stores: PostgresStores
   before(async () => {
     stores = await openPostgresStores()
@@ -16,7 +16,7 @@ describe('the schema', () => {
   after(() => stores.close())
 
   // Public case 053
-  it('keeps every time with its zone', async () => {
+  it('stores every time with its time zone', async () => {
     const columns = await stores.database.sql<{ column_name: string; data_type: string }>(`
       select table_name, column_name, data_type from information_schema.columns
        where table_schema = 'public' and table_name in ('customers', 'login_tokens') and data_type ~ 'time|date'`)
@@ -27,7 +27,7 @@ describe('the schema', () => {
   })
 
   // Public case 053
-  it('reads a moment as the same one in every zone of the process and of the session', async (t) => {
+  it('returns the same time in every time zone of the process and of the session', async (t) => {
     const zone = process.env.TZ
     t.after(() => {
       if (zone === undefined) delete process.env.TZ
@@ -62,7 +62,7 @@ describe('the schema', () => {
     }
   })
 
-  it('takes no second live login token, no digest that is none, no token without abilities', async () => {
+  it('rejects a second active login token, an invalid digest and a token without abilities', async () => {
     const customer = await storedCustomer(stores)
     const { token, digest } = await login(stores, customer)
     const insert = (digest: string, name: string, abilities: string) =>
@@ -120,7 +120,7 @@ describe('the schema', () => {
     assert.match(plan, /customers_pkey/)
   })
 
-  it('lets an operator write infinity, which reads as for ever or as ended', async () => {
+  it('accepts infinity from an operator, which means never or already expired', async () => {
     const customer = await storedCustomer(stores)
     const { token, digest } = await namedToken(stores, customer)
     const read = async (set: string) => {
@@ -137,7 +137,7 @@ describe('the schema', () => {
     }
   })
 
-  it('grants nothing by abilities that are no list of words', async () => {
+  it('grants nothing for abilities that are not a list of strings', async () => {
     const customer = await storedCustomer(stores)
     const { token, digest } = await namedToken(stores, customer)
     for (const [written, read] of [

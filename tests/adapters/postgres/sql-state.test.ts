@@ -7,7 +7,7 @@ import {
   sqlState,
 } from '../../../src/adapters/postgres/connection/sql-state.ts'
 
-describe('an error of the database', () => {
+describe('An error of the database', () => {
   const cases: readonly [states: string, isBug: boolean, isConnectionLost: boolean][] = [
     ['42703 42601 22P02 22003 23505 23503 25P02', true, false],
     ['40001 40P01 55P03 57014 53300 53200 53100 28P01 3D000 58030 XX000 22021 42501', false, false],
@@ -21,18 +21,18 @@ describe('an error of the database', () => {
     }
   }
 
-  it('is of the network when it has no state, although a code may look like one', () => {
+  it('counts as a network error when it has no state, although a code may look like one', () => {
     const lost = { isBug: false, isConnectionLost: true }
     assert.deepEqual(judge(new Error('Connection terminated unexpectedly')), lost)
     assert.deepEqual(judge(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })), lost)
     assert.deepEqual(judge(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })), lost)
   })
 
-  it('is a bug when it is a mistake of our own', () => {
+  it('is a bug when this program caused it', () => {
     assert.deepEqual(judge(new TypeError('x is not a function')), { isBug: true, isConnectionLost: false })
   })
 
-  it('has a state only where the server sent one', () => {
+  it('has a state only if the server sent one', () => {
     assert.equal(sqlState(serverError('25006')), '25006')
     for (const error of [new Error('x'), 'x', null, serverError('lower')]) assert.equal(sqlState(error), null)
     assert.equal(isReadOnly(serverError('25006')), true)
@@ -40,8 +40,8 @@ describe('an error of the database', () => {
   })
 })
 
-describe('a notice of the database', () => {
-  it('recognises a commit that its standby may miss, in any language', () => {
+describe('A notice of the database', () => {
+  it('reveals a commit that its standby may lack, in any language', () => {
     const german = { severity: 'WARNUNG', message: 'breche ab', routine: 'SyncRepWaitForLSN' }
     assert.equal(isUnreplicated(german), true)
     for (const other of [{}, { routine: 'EndTransactionBlock' }]) assert.equal(isUnreplicated(other), false)

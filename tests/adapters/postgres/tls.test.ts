@@ -8,7 +8,7 @@ import { driverUrl } from '../../../src/adapters/postgres/connection/driver-url.
 import { selfSignedFor, withoutOpenssl } from '../../support/certificate.ts'
 import { runLatchkey, temporaryFolder } from '../../support/running-process.ts'
 
-describe('TLS to the database', { skip: withoutOpenssl }, () => {
+describe('A TLS connection to the database', { skip: withoutOpenssl }, () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>
   let server: Server
   let url: string
@@ -47,7 +47,7 @@ describe('TLS to the database', { skip: withoutOpenssl }, () => {
   }
 
   // Public case 075
-  test('to a self-signed certificate is refused, and the line names sslmode', async () => {
+  test('is rejected with a self-signed certificate, in a line that names sslmode', async () => {
     for (const mode of ['require', 'verify-full']) {
       const { isEncrypted, error } = await outcome(`sslmode=${mode}`)
       assert.equal(isEncrypted, false)
@@ -66,7 +66,7 @@ describe('TLS to the database', { skip: withoutOpenssl }, () => {
   })
 
   // Public case 075
-  test('makes a command write its one line and no warning of the driver', async () => {
+  test('lets a command print its one line without a warning of the driver', async () => {
     const env = { DATABASE_URL: `${url}?sslmode=require` }
     const { code, stderr } = await runLatchkey(['migrate', '--check'], { cwd: folder.path, env })
     assert.equal(code, 1)
@@ -74,7 +74,7 @@ describe('TLS to the database', { skip: withoutOpenssl }, () => {
   })
 })
 
-test('a URL keeps all but the modes that mean verify-full', () => {
+test('the driver URL replaces only the modes that mean verify-full', () => {
   assert.equal(
     driverUrl('postgres://h/d?a=b&sslmode=require&c=d'),
     'postgres://h/d?a=b&sslmode=verify-full&c=d',

@@ -5,7 +5,7 @@ import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
 import { createSignalCounter } from '../signal-counter.ts'
 import { csvRows } from './csv-rows.ts'
-import { type Input, openInput } from './input.ts'
+import { type ImportInput, openInput } from './input.ts'
 import { ndjsonRows } from './ndjson-rows.ts'
 import { createProgressBar } from './progress-bar.ts'
 
@@ -81,7 +81,7 @@ export async function importFile(
     }
   }
 
-  function rowsOf({ chunks }: Input): AsyncIterable<ReadRow | RefusedRow> {
+  function rowsOf({ chunks }: ImportInput): AsyncIterable<ReadRow | RefusedRow> {
     if (format === 'ndjson') return ndjsonRows(chunks)
     return csvRows(chunks, (columns) => say(`Ignored columns: ${columns.join(', ')}.`))
   }
@@ -101,7 +101,7 @@ export async function importFile(
   }
 }
 
-function shareOf({ totalBytes, readBytes }: Input): number | null {
+function shareOf({ totalBytes, readBytes }: ImportInput): number | null {
   return totalBytes === null || totalBytes === 0 ? null : readBytes() / totalBytes
 }
 

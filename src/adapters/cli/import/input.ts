@@ -3,7 +3,7 @@ import { addAbortSignal, type Readable } from 'node:stream'
 import { Refusal } from '../refusal.ts'
 
 /** The bytes of a file, and how many of them have been read. */
-export interface Input {
+export interface ImportInput {
   readonly chunks: AsyncIterable<Uint8Array>
   /** Null when the size is not known in advance, as for a pipe. */
   readonly totalBytes: number | null
@@ -12,7 +12,7 @@ export interface Input {
 }
 
 /** Opens a file, or standard input for `-`. Reading throws after the signal aborts. Throws `Refusal`. */
-export async function openInput(file: string, stdin: Readable, signal: AbortSignal): Promise<Input> {
+export async function openInput(file: string, stdin: Readable, signal: AbortSignal): Promise<ImportInput> {
   if (file === '-') return counted(addAbortSignal(signal, stdin), null)
   try {
     const handle = await open(file)
@@ -27,7 +27,7 @@ export async function openInput(file: string, stdin: Readable, signal: AbortSign
   }
 }
 
-function counted(stream: Readable, totalBytes: number | null): Input {
+function counted(stream: Readable, totalBytes: number | null): ImportInput {
   let readBytes = 0
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for await (const chunk of stream) {

@@ -5,6 +5,7 @@ import { DatabaseRefused, DatabaseUnreachable } from './database-refused.ts'
 import { driverUrl } from './driver-url.ts'
 import { ImmediateCloseClient } from './immediate-close-client.ts'
 import type { Session } from './session.ts'
+import { prepareSession } from './session-settings.ts'
 import { judge } from './sql-state.ts'
 
 /** An event of the pool, for the log. */
@@ -15,11 +16,13 @@ export interface DatabaseEvent {
 
 /** The options of a pool. */
 export interface PoolOptions {
+  /** `postgres://` URL of the database, or of a pooler in front of it. */
   readonly url: string
   /** The largest number of connections. */
   readonly max: number
   /** False for a pooler that breaks prepared statements. */
   readonly prepared: boolean
+  /** Called for each event, such as a lost connection. */
   readonly onEvent: (event: DatabaseEvent) => void
 }
 
@@ -46,21 +49,6 @@ export interface DatabasePool {
 
 const CONNECT_MS = 1000
 const IDLE_MS = 60_000
-
-// The server cancels a little before the caller's timeout, which saves the connection. A pooler refuses these settings at
-// start-up, and loses them later in transaction mode: the timer of this process is what bounds a wait. The value of
-// synchronous_commit is pinned, so that an operator cannot turn it off for open connections: a crash would then lose
-// acknowledged revocations.
-const SET_UP = {
-  name: 'set_up_session',
-  text: `
-    select set_config('statement_timeout', '900ms', false),
-           set_config('lock_timeout', '800ms', false),
-           set_config('idle_in_transaction_session_timeout', '2s', false),
-           set_config('datestyle', 'ISO', false),
-           set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), false),
-           pg_is_in_recovery() as is_standby`,
-}
 
 /** Opens a pool. It connects on first use, and replaces lost connections. */
 export function openPool({ url, max, prepared, onEvent }: PoolOptions): DatabasePool {
@@ -152,8 +140,7 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
   }
 
   async function setUp(client: PoolClient, session: Session, health: Health): Promise<void> {
-    const { rows } = await session.query(SET_UP, [])
-    if (rows[0]?.is_standby !== false) {
+    if ((await prepareSession(session)).isStandby) {
       health.isConnectionLost = true
       onEvent({ kind: 'standby_refused', detail: 'The database is a standby, which may lag behind.' })
       throw new Unavailable({ cause: new DatabaseRefused('The database is a standby.') })

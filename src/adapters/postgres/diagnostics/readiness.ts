@@ -4,7 +4,7 @@ import { APPLIED_MIGRATIONS, knownMigrations } from '../migrations.ts'
 import { FIND_PROBLEMS, SERVICE_CHECKS } from './service-checks.ts'
 
 /** Whether requests can be served from the database now. */
-export interface Readiness {
+export interface PostgresReadiness {
   /**
    * Returns whether the database responds within `timeoutMs` milliseconds, whether it has every migration that this code
    * needs, and the result of each of `SERVICE_CHECKS`. Never rejects.
@@ -36,7 +36,7 @@ const DISK_FULL_MS = 30_000
 export function postgresReadiness(
   pool: DatabasePool,
   { nowMs = () => performance.now(), onProblems = () => {} }: ReadinessOptions = {},
-): Readiness {
+): PostgresReadiness {
   const needed = knownMigrations()
   // Awaited in `isCurrent`, which treats a failure as not current.
   needed.catch(() => {})

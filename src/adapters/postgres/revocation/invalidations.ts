@@ -19,7 +19,9 @@ export interface PostgresInvalidationsOptions {
   readonly prepared: boolean
   /** Whether a change is acknowledged once every instance has applied it (true), or once this one has (false). */
   readonly strict: boolean
+  /** Measures leases by its monotonic time, and detects a suspended machine by its wall time. */
   readonly clock: Clock
+  /** Called when the cache is suspended or used again, and for a message that cannot be decoded. */
   readonly onEvent: (event: InvalidationsEvent) => void
   /** Called with the milliseconds that each heartbeat took to return. */
   readonly onLag?: ((lagMs: number) => void) | undefined

@@ -8,7 +8,7 @@ import { LEASE_MS } from '../../../../src/adapters/postgres/revocation/lease.ts'
 import { type MovableClock, movableClock } from '../../../../src/testing/movable-clock.ts'
 import { turn } from '../../../support/fakes.ts'
 
-describe('An acknowledgement', () => {
+describe('A wait for acknowledgements', () => {
   let clock: MovableClock
   /** What is to be called later. */
   let timers: Set<() => void>
@@ -54,7 +54,7 @@ describe('An acknowledgement', () => {
     }
   }
 
-  it('waits for the echo alone when there is no other instance', async () => {
+  it('ends with the echo when there is no other instance', async () => {
     connectedForLong()
     const isSettled = settling()
     assert.deepEqual(requested, [1])
@@ -64,7 +64,7 @@ describe('An acknowledgement', () => {
     assert.equal(timers.size, 0, 'a timer is left')
   })
 
-  it('waits for the result of its own statement, before or after the echo', async () => {
+  it('needs the result of its own statement, before or after the echo', async () => {
     connectedForLong()
     others.receivedHeartbeat('a')
     const first = settling()
@@ -82,7 +82,7 @@ describe('An acknowledgement', () => {
     assert.equal(timers.size, 0, 'a timer is left')
   })
 
-  it('waits a whole lease when its statement found the triggers changed', async () => {
+  it('lasts a whole lease when its statement found the triggers changed', async () => {
     connectedForLong()
     const isSettled = settling()
     others.receivedEcho(1)
@@ -92,7 +92,7 @@ describe('An acknowledgement', () => {
     assert.equal(await isSettled(), true)
   })
 
-  it('waits a whole lease without a request while the connection is younger than a lease', async () => {
+  it('lasts a whole lease without a request while the connection is younger than a lease', async () => {
     others.connected()
     clock.advance(LEASE_MS - 1)
     const isSettled = settling()
@@ -103,7 +103,7 @@ describe('An acknowledgement', () => {
     assert.equal(await isSettled(), true)
   })
 
-  it('waits a whole lease without a link, and after one was lost', async () => {
+  it('lasts a whole lease without a connection, and after one was lost', async () => {
     const neverConnected = settling()
     clock.advance(LEASE_MS)
     assert.equal(await neverConnected(), true)
@@ -119,7 +119,7 @@ describe('An acknowledgement', () => {
     assert.deepEqual([await waiting(), await later()], [true, true])
   })
 
-  it('waits until every known instance has acknowledged', async () => {
+  it('lasts until every known instance has acknowledged', async () => {
     connectedForLong()
     others.receivedHeartbeat('a')
     others.receivedHeartbeat('b')
@@ -132,7 +132,7 @@ describe('An acknowledgement', () => {
     assert.equal(timers.size, 0, 'a timer is left')
   })
 
-  it('counts a heartbeat that was received after the request and before the echo', async () => {
+  it('includes an instance whose heartbeat was received after the request and before the echo', async () => {
     connectedForLong()
     const isSettled = settling()
     others.receivedHeartbeat('a')
@@ -142,7 +142,7 @@ describe('An acknowledgement', () => {
     assert.equal(await isSettled(), true)
   })
 
-  it('waits for a silent instance until the lease of its last heartbeat before the echo ends', async () => {
+  it('lasts for a silent instance until the lease of its last heartbeat before the echo expires', async () => {
     connectedForLong()
     others.receivedHeartbeat('a')
     clock.advance(400)
@@ -157,7 +157,7 @@ describe('An acknowledgement', () => {
     assert.equal(await isSettled(), true)
   })
 
-  it('does not wait for an instance whose lease has ended, nor ever again for it', async () => {
+  it('does not include an instance whose lease has expired, now or later', async () => {
     connectedForLong()
     others.receivedHeartbeat('a')
     clock.advance(LEASE_MS)
@@ -166,7 +166,7 @@ describe('An acknowledgement', () => {
     assert.equal(await isSettled(), true)
   })
 
-  it('does not wait for an instance that has stopped serving, before or after the echo', async () => {
+  it('does not include an instance that has stopped serving, before or after the echo', async () => {
     connectedForLong()
     others.receivedHeartbeat('a')
     others.receivedBye('a')
@@ -181,7 +181,7 @@ describe('An acknowledgement', () => {
     assert.equal(await before(), true)
   })
 
-  it('is given by the acknowledgement of a later ask, but not of an earlier one', async () => {
+  it('ends with the acknowledgement of a later request, but not of an earlier one', async () => {
     connectedForLong()
     others.receivedHeartbeat('a')
     const first = settling()
@@ -196,7 +196,7 @@ describe('An acknowledgement', () => {
     assert.equal(await third(), false)
   })
 
-  it('uses one ask for all waiting changes, and another for changes committed after it was sent', async () => {
+  it('shares one request with all waiting changes, and sends another for changes committed after it was sent', async () => {
     connectedForLong()
     const first = settling()
     const batch = [settling(), settling(), settling()]
@@ -210,7 +210,7 @@ describe('An acknowledgement', () => {
     assert.deepEqual(requested, [1, 2])
   })
 
-  it('takes a whole lease when the ask is lost, and the next change asks again', async () => {
+  it('lasts a whole lease when the request is lost, and the next change sends another', async () => {
     connectedForLong()
     const lost = settling()
     clock.advance(300)
@@ -228,7 +228,7 @@ describe('An acknowledgement', () => {
     assert.deepEqual([await batch(), await later()], [true, true])
   })
 
-  it('ignores messages that belong to no ask of its own', async () => {
+  it('ignores messages that belong to no request of its own', async () => {
     connectedForLong()
     comeBack(1)
     others.receivedAcknowledgement('a', 7)
@@ -238,7 +238,7 @@ describe('An acknowledgement', () => {
     assert.equal(await isSettled(), false)
   })
 
-  it('survives a lost connection after the echo: missing instances are waited for until their leases expire', async () => {
+  it('continues after a lost connection until the leases of missing instances expire, if the echo was received', async () => {
     connectedForLong()
     others.receivedHeartbeat('a')
     const isSettled = settling()

@@ -36,7 +36,7 @@ describe('An instance', () => {
     instance.received(payload)
   }
 
-  /** Linked for long enough to have heard of every other instance that holds a lease. */
+  /** Connects for long enough to have received a heartbeat of every other instance that holds a lease. */
   function connectForLong(): void {
     instance.connected()
     instance.published('1 beat me 1', INTACT)
@@ -95,7 +95,7 @@ describe('An instance', () => {
       assert.equal(instance.holdsLease(), triggers.problems.length === 0)
     })
 
-    it(`waits a whole lease without asking when the triggers ${change}`, async () => {
+    it(`waits a whole lease without a request when the triggers ${change}`, async () => {
       connectForLong()
       let settled = 0
       void instance.settled().then(() => settled++)
@@ -133,7 +133,7 @@ describe('An instance', () => {
     assert.equal(instance.holdsLease(), false)
   })
 
-  it('takes no lease back to an earlier heartbeat that comes late', () => {
+  it('does not shorten its lease for an earlier heartbeat that returns late', () => {
     instance.connected()
     clock.advance(250)
     instance.beat()
@@ -157,7 +157,7 @@ describe('An instance', () => {
     assert.deepEqual(warnings, [])
   })
 
-  it('loses the lease with the link, and no heartbeat from before brings one', () => {
+  it('loses the lease with the connection, and no earlier heartbeat grants one', () => {
     instance.connected()
     comeBack('1 beat me 1')
     instance.beat()
@@ -172,7 +172,7 @@ describe('An instance', () => {
     assert.equal(instance.holdsLease(), true)
   })
 
-  it('applies invalidations in order and acknowledges an ask after them', () => {
+  it('applies invalidations in order and acknowledges a request after them', () => {
     instance.connected()
     const doing = () => {
       instance.received('1 digests d1 d2')
@@ -189,7 +189,7 @@ describe('An instance', () => {
     ])
   })
 
-  it('acknowledges asks without a lease too', () => {
+  it('acknowledges requests without a lease too', () => {
     instance.connected()
     assert.equal(instance.holdsLease(), false)
     assert.deepEqual(
@@ -221,7 +221,7 @@ describe('An instance', () => {
     assert.equal(instance.holdsLease(), true)
   })
 
-  it('settles a change when its ask has returned and the others have acknowledged it', async () => {
+  it('settles a change when its request has returned and the others have acknowledged it', async () => {
     connectForLong()
     instance.received('1 beat you 9')
     let isSettled = false
@@ -231,7 +231,7 @@ describe('An instance', () => {
       })
     })
     assert.deepEqual(said, ['1 ask me 1'])
-    // Of others' asks, and to others, nothing counts.
+    // Requests of others, and acknowledgements for others, do not count.
     for (const payload of ['1 ask you 1', '1 seen you they 1', '1 ask me 1', '1 seen they me 1']) {
       comeBack(payload)
       await turn()
@@ -242,7 +242,7 @@ describe('An instance', () => {
     assert.equal(isSettled, true)
   })
 
-  it('takes an ask from before its link was lost for no acknowledgement', async () => {
+  it('ignores the echo of a request from before its connection was lost', async () => {
     connectForLong()
     let isSettled = false
     void instance.settled().then(() => {
@@ -250,13 +250,13 @@ describe('An instance', () => {
     })
     instance.disconnected()
     instance.connected()
-    // The link is too young to have heard of every instance that holds a lease.
+    // The connection is too young to have received a heartbeat of every instance that holds a lease.
     comeBack('1 ask me 1')
     await turn()
     assert.equal(isSettled, false)
   })
 
-  it('acknowledges nothing by its list after a message that it cannot decode', async () => {
+  it('does not rely on its list of instances after a message that it cannot decode', async () => {
     connectForLong()
     // Of an instance of a newer release, which may hold a lease.
     instance.received('2 beat newer 4')
@@ -278,7 +278,7 @@ describe('An instance', () => {
     await settled
   })
 
-  it('announces that it stops, holds no lease and sends nothing more', () => {
+  it('publishes that it stops, holds no lease and sends nothing more', () => {
     instance.connected()
     comeBack('1 beat me 1')
     instance.beat()
@@ -291,7 +291,7 @@ describe('An instance', () => {
     instance.received('1 ask you 1')
     instance.beat()
     assert.equal(instance.holdsLease(), false)
-    // Its link may be made again while it closes.
+    // Its connection may be reopened while it closes.
     instance.disconnected()
     instance.connected()
     assert.equal(instance.holdsLease(), false)

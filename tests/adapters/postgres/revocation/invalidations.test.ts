@@ -51,7 +51,7 @@ async function cleanUp(): Promise<void> {
   for (const close of cleanUps.splice(0).reverse()) await close()
 }
 
-describe('PostgreSQL as one instance', () => {
+describe('PostgreSQL with one instance', () => {
   afterEach(cleanUp)
   invalidationsContract('PostgreSQL', async () => {
     const database = await createTestDatabase()
@@ -60,7 +60,7 @@ describe('PostgreSQL as one instance', () => {
   })
 })
 
-describe('invalidations among instances', () => {
+describe('Invalidations among instances', () => {
   let stores: PostgresStores
   before(async () => {
     stores = await openPostgresStores()
@@ -81,7 +81,7 @@ describe('invalidations among instances', () => {
     return proxy
   }
 
-  it('a change by another writer is applied by every instance', async () => {
+  it('apply a change by another writer on every instance', async () => {
     const [one, other] = [await join(stores.database), await join(stores.database)]
     const { digest } = await login(stores, await storedCustomer(stores))
     await revokeAll()
@@ -91,7 +91,7 @@ describe('invalidations among instances', () => {
     }
   })
 
-  it('a publication resolves after every instance has applied the changes committed before it', async () => {
+  it('resolve a publication after every instance has applied the changes committed before it', async () => {
     const [one, other] = [await join(stores.database), await join(stores.database)]
     await sleep(LEASE_MS)
     const customer = await storedCustomer(stores)
@@ -103,7 +103,7 @@ describe('invalidations among instances', () => {
     }
   })
 
-  it('a publication resolves when the lease of an unresponsive instance has expired', async () => {
+  it('resolve a publication when the lease of an unresponsive instance has expired', async () => {
     const proxy = await proxied()
     const one = await join(stores.database)
     const deaf = await join(stores.database, { directUrl: proxy.url })
@@ -117,7 +117,7 @@ describe('invalidations among instances', () => {
     }
   })
 
-  it('with prompt revocation a publication does not wait', async () => {
+  it('do not wait in a publication with prompt revocation', async () => {
     const proxy = await proxied()
     await join(stores.database, { directUrl: proxy.url })
     const prompt = await join(stores.database, { strict: false })
@@ -130,7 +130,7 @@ describe('invalidations among instances', () => {
     assert.equal(isDone, true)
   })
 
-  it('a lost listener connection is reopened, and the cache is cleared', async () => {
+  it('reopen a lost listener connection, and the cache is cleared', async () => {
     const one = await join(stores.database)
     await signal('latchkey listener')
     await until(() => !one.isCurrent())
@@ -141,7 +141,7 @@ describe('invalidations among instances', () => {
     await until(() => one.applied.some((each) => each.kind === 'digest' && each.digest === digest))
   })
 
-  it('a lost heartbeat connection is reopened before a lease expires', async () => {
+  it('reopen a lost heartbeat connection before a lease expires', async () => {
     const one = await join(stores.database)
     for (let round = 0; round < 3; round += 1) {
       assert.equal((await signal('latchkey heartbeat')).length, 1)
@@ -151,7 +151,7 @@ describe('invalidations among instances', () => {
     assert.deepEqual(one.applied, [])
   })
 
-  it('a silent listener connection is replaced; suspended caching and its end are each reported once', async () => {
+  it('replace a silent listener connection, and report suspended caching and its end once each', async () => {
     const proxy = await proxied()
     const one = await join(stores.database, { directUrl: proxy.url })
     proxy.freeze()
@@ -167,7 +167,7 @@ describe('invalidations among instances', () => {
     assert.equal(one.isCurrent(), true)
   })
 
-  it('a heartbeat connection that is silent is replaced', async () => {
+  it('replace a silent heartbeat connection', async () => {
     const proxy = await proxied()
     const one = await join({ url: proxy.url }, { directUrl: stores.database.url })
     proxy.freeze()
@@ -177,7 +177,7 @@ describe('invalidations among instances', () => {
     await until(one.isCurrent)
   })
 
-  it('a notification that cannot be decoded clears the cache and disables it until the next connection', async () => {
+  it('clear the cache and disable it until the next connection after a notification that cannot be decoded', async () => {
     for (const payload of ['2 whatever', '', '1 unheard-of x']) {
       const one = await join(stores.database)
       await stores.database.sql("select pg_notify('latchkey', $1)", [payload])
@@ -192,7 +192,7 @@ describe('invalidations among instances', () => {
     }
   })
 
-  it('closing ends the use of the cache and leaves no connection', async () => {
+  it('stop the use of the cache and leave no connection after close', async () => {
     const one = await join(stores.database)
     await one.close()
     assert.equal(one.isCurrent(), false)
@@ -208,7 +208,7 @@ describe('invalidations among instances', () => {
   })
 })
 
-describe('a process without a cache', () => {
+describe('A process without a cache', () => {
   it('acknowledges a change when every lease has ended that was granted before it', async () => {
     const { publish, isCurrent } = leaseTimedInvalidations()
     const beganMs = performance.now()

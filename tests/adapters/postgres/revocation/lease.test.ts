@@ -18,11 +18,11 @@ describe('A lease', () => {
     lease = createLease(clock)
   })
 
-  it('does not hold before it is granted', () => {
+  it('is invalid before it is granted', () => {
     assert.equal(lease.holds(), false)
   })
 
-  it('expires its duration minus the margin after the heartbeat was sent, however late it returned', () => {
+  it('expires its duration minus the margin after the heartbeat was sent, even if that returned late', () => {
     const sentAt = currentMoment(clock)
     clock.advance(700)
     lease.grant(sentAt)
@@ -33,14 +33,14 @@ describe('A lease', () => {
     assert.equal(lease.holds(), false)
   })
 
-  it('never begins when the heartbeat came back too late', () => {
+  it('never begins when the heartbeat returned too late', () => {
     const sentAt = currentMoment(clock)
     clock.advance(HELD_MS)
     lease.grant(sentAt)
     assert.equal(lease.holds(), false)
   })
 
-  it('leaves room for clocks that run apart by one in a hundred', () => {
+  it('has a margin for clocks that drift by one per cent', () => {
     // The slowest clock holds the lease, and the fastest one waits for it.
     assert.ok(HELD_MS / 0.99 < LEASE_MS / 1.01)
   })
@@ -53,7 +53,7 @@ describe('A lease', () => {
     assert.equal(lease.holds(), true)
   })
 
-  it('that is ended does not hold, until another is granted', () => {
+  it('is invalid after its end until another is granted', () => {
     lease.grant(currentMoment(clock))
     lease.end()
     assert.equal(lease.holds(), false)
@@ -61,7 +61,7 @@ describe('A lease', () => {
     assert.equal(lease.holds(), true)
   })
 
-  it('does not hold while the wall clock stands before the sending, and ends no later for it', () => {
+  it('is invalid while the wall clock is before the sending, and expires no later because of that', () => {
     lease.grant(currentMoment(clock))
     clock.setWall(-1)
     assert.equal(lease.holds(), false)
@@ -72,7 +72,7 @@ describe('A lease', () => {
     assert.equal(lease.holds(), false)
   })
 
-  it('ends when the machine slept, which only the wall clock shows', () => {
+  it('expires while the machine sleeps, which only the wall clock shows', () => {
     lease.grant(currentMoment(clock))
     clock.setWall(HELD_MS - 1)
     assert.equal(lease.holds(), true)

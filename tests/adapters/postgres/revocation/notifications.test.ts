@@ -15,12 +15,12 @@ describe('A protocol message', () => {
   ]
 
   for (const notice of said) {
-    it(`that kind ${notice.kind} reads as it was written`, () => {
+    it(`of the kind ${notice.kind} is decoded as it was encoded`, () => {
       assert.deepEqual(decodeNotification(encodeNotification(notice)), notice)
     })
   }
 
-  it('is written as it always was, for instances of other releases', () => {
+  it('is encoded as in earlier releases, whose instances must decode it', () => {
     assert.deepEqual(said.map(encodeNotification), [
       '1 beat a 1',
       '1 ask a 12',
@@ -29,7 +29,7 @@ describe('A protocol message', () => {
     ])
   })
 
-  it('of the triggers names digests, customers or everything', () => {
+  it('contains digests, customers or everything if a trigger published it', () => {
     assert.deepEqual(decodeNotification('1 digests d1 d2'), {
       kind: 'changed',
       invalidations: [

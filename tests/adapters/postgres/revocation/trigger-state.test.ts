@@ -62,7 +62,7 @@ describe('The state of the triggers', () => {
     return found ?? assert.fail()
   }
 
-  it('is intact on a schema that was just made, and stays the same whatever is stored', async () => {
+  it('is intact on a new schema, and does not change with the stored rows', async () => {
     const { fingerprint, problems } = await state()
     assert.deepEqual(problems, [])
     await checkTriggers(stores.database.url)
@@ -85,7 +85,7 @@ describe('The state of the triggers', () => {
     })
   }
 
-  it('reports a function that announces nothing', async () => {
+  it('reports a function that publishes nothing', async () => {
     const [{ text } = { text: '' }] = await stores.database.sql<{ text: string }>(
       "select pg_get_functiondef('latchkey_announce_truncation()'::regprocedure) as text",
     )
@@ -128,7 +128,7 @@ describe('An instance whose triggers fail', () => {
     return { ...invalidations, applied, events }
   }
 
-  it('uses its cache no longer, logs which trigger, and resumes with an empty cache when they are mended', async () => {
+  it('stops using its cache, logs the trigger, and resumes with an empty cache when they are repaired', async () => {
     const one = await join()
     const { sql } = stores.database
     await sql('alter table login_tokens disable trigger announce_update')
@@ -144,7 +144,7 @@ describe('An instance whose triggers fail', () => {
     assert.deepEqual(one.applied, [{ kind: 'everything' }, { kind: 'everything' }])
   })
 
-  it('clears its cache when they were disabled only for a moment, between two heartbeats', async () => {
+  it('clears its cache when they were disabled only between two heartbeats', async () => {
     const one = await join()
     const { token } = await namedToken(stores, await storedCustomer(stores))
     await stores.database.sql(`
@@ -164,7 +164,7 @@ describe('An instance whose triggers fail', () => {
     await until(one.isCurrent)
   })
 
-  it('acknowledges a revocation that no trigger announced only when no instance may use its cache', async () => {
+  it('acknowledges a revocation that no trigger published only when no instance may use its cache', async () => {
     const [one, other] = [await join(), await join()]
     const { sql } = stores.database
     await until(() => one.isCurrent() && other.isCurrent())

@@ -1,0 +1,55 @@
+import { type Command, Option } from 'commander'
+import { createCustomerCommands } from './customers.ts'
+import type { Io } from './io.ts'
+import type { Operations } from './operations.ts'
+
+interface ImportOptions {
+  readonly dryRun?: boolean
+  readonly format?: 'csv' | 'ndjson'
+}
+
+/** Declares the commands of `customer`. */
+export function addCustomerCommands(program: Command, operations: Operations, io: Io): void {
+  const commands = createCustomerCommands(operations, io)
+  const customer = program.command('customer').description('the customers, who may log in')
+  withPasswordOptions(customer.command('add').argument('<email>').option('--name <name>', 'the display name'))
+    .description('create a customer')
+    .action((email, options) => commands.add(email, options))
+  customer
+    .command('import')
+    .argument('<file>', 'a CSV or NDJSON file; - for standard input')
+    .option('--dry-run', 'check every row and change nothing')
+    .addOption(
+      new Option('--format <format>', 'where the file name does not show it').choices(['csv', 'ndjson']),
+    )
+    .description('import customers with their bcrypt hashes')
+    .action(async (file: string, options: ImportOptions, command: Command) => {
+      // Loaded here, because only this command needs the file parsers.
+      const { importFormat, importFile } = await import('./import/import-file.ts')
+      const format = options.format ?? importFormat(file)
+      if (format === null)
+        command.error('error: the file name does not show the format; add --format csv or ndjson')
+      await importFile(file, format, options.dryRun === true, operations, io)
+    })
+  customer.command('list').description('list all customers').action(commands.list)
+  withPasswordOptions(customer.command('password').argument('<email>'))
+    .description('set the password and revoke the tokens')
+    .action((email, options) => commands.password(email, options))
+  for (const [name, description] of [
+    ['show', 'show a customer and the tokens that are active'],
+    ['disable', 'refuse logins and revoke the tokens'],
+    ['enable', 'accept logins again'],
+    ['delete', 'remove a customer and the tokens'],
+  ] as const)
+    customer
+      .command(name)
+      .argument('<email>')
+      .description(description)
+      .action((email) => commands[name](email))
+}
+
+function withPasswordOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--password-stdin', 'read the password from standard input').conflicts('hashStdin'))
+    .addOption(new Option('--hash-stdin', 'read a bcrypt hash from standard input'))
+}
