@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A token goes to the service and nowhere else."""
+    """Follows no redirect, so that a token is sent to the service only."""
 
     def redirect_request(self, *_):
         return None
@@ -44,7 +44,7 @@ class Client:
         self.token = self.post("/api/login", self.credentials)["token"]
 
     def as_customer(self, path):
-        """Calls with the token; where it was revoked or has expired, once more with a new one."""
+        """Calls with the token. If it is revoked or expired, tries once with a new one."""
         if self.token is None:
             self.log_in()
         try:
@@ -65,7 +65,7 @@ class Client:
         self.token = None
 
     def post(self, path, body=None, token=None):
-        """Where the service says when to come again, it does so, a few times."""
+        """Retries after `Retry-After`, a few times."""
         for left in reversed(range(TRIES)):
             status, headers, fields = self.send(path, body, token)
             # Without it, the response is not from the service.
