@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { brokenLinks, markdownFiles, PLANNED } from './support/links.ts'
+import { brokenLinks, markdownFiles } from './support/links.ts'
 import { temporaryFolder } from './support/running-process.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -14,10 +14,7 @@ describe('The documents', () => {
   test('have no relative link that leads nowhere', () => {
     assert.ok(files.includes('README.md') && files.includes('docs/README.md') && files.length > 20)
     const broken = files.flatMap((file) => brokenLinks(root, file))
-    assert.deepEqual(
-      broken.filter(({ path }) => !PLANNED.test(path)),
-      [],
-    )
+    assert.deepEqual(broken, [])
   })
 
   test('are listed in the index, except decisions', () => {

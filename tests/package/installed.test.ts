@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { callAt } from '../../src/testing/call.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { fencedBlocks } from '../support/fenced-blocks.ts'
-import { brokenLinks, markdownFiles, PLANNED } from '../support/links.ts'
+import { brokenLinks, markdownFiles } from '../support/links.ts'
 import { install, npm, type Packed, packLatchkey } from '../support/packed.ts'
 import { type RunningProcess, startProcess, temporaryFolder, UNCOUNTED } from '../support/running-process.ts'
 
@@ -78,7 +78,7 @@ test('every link of the README, the tutorial and the guides resolves in the pack
   assert.deepEqual(
     files
       .flatMap((file) => brokenLinks(unpacked, file))
-      .filter(({ path }) => !path.startsWith('docs/images/') && !PLANNED.test(path)),
+      .filter(({ path }) => !path.startsWith('docs/images/')),
     [],
   )
 })

@@ -1,10 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
-/** Pages of the documentation that are still to be written: a link to one may lead nowhere. */
-export const PLANNED =
-  /^(docs\/(reference|concepts|operations|security|reports)\/[\w-]+\.md|docs\/compare\.md|SECURITY\.md)$/
-
 const SKIPPED = new Set(['.git', 'coverage', 'data', 'dist', 'node_modules'])
 
 /** Returns the Markdown files of a folder and below it, as relative paths. */

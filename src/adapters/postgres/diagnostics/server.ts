@@ -31,10 +31,5 @@ export async function checkSettings(url: string, queryMs: number): Promise<Check
     return checkPassed('database.server', 'The version and the settings of the server fit the service.')
   const state = faults.some(({ isFatal }) => isFatal) ? 'failure' : 'warning'
   const sentences = faults.map(({ sentence }) => sentence).join(' ')
-  return checkFailed(
-    'database.server',
-    state,
-    sentences,
-    'See docs/operations/postgresql.md.',
-  )
+  return checkFailed('database.server', state, sentences, 'See docs/operations/postgresql.md.')
 }
