@@ -2,7 +2,6 @@ import { type Customer, emailProblem, nameProblem, trimmedEmail } from '../../do
 import { ValidationFailed } from '../../domain/errors.ts'
 import { isWholePasswordHash, newPasswordProblem } from '../../domain/password.ts'
 import type { Deadline } from '../deadline.ts'
-import { publishInvalidation } from '../login-tokens/invalidating.ts'
 import type { Ports } from '../ports/ports.ts'
 
 /** A password in clear text, or a whole hash from another system. */
@@ -32,16 +31,12 @@ export interface ManageCustomers {
 
 export function createManageCustomers({
   customers,
-  invalidations,
   passwords,
   blocklist,
   clock,
   ids,
   audit,
-}: Pick<
-  Ports,
-  'customers' | 'invalidations' | 'passwords' | 'blocklist' | 'clock' | 'ids' | 'audit'
->): ManageCustomers {
+}: Pick<Ports, 'customers' | 'passwords' | 'blocklist' | 'clock' | 'ids' | 'audit'>): ManageCustomers {
   async function toHash(password: NewPassword): Promise<string> {
     if ('password' in password) {
       refuse('password', newPasswordProblem(password.password))
@@ -51,9 +46,6 @@ export function createManageCustomers({
     if (!isWholePasswordHash(password.passwordHash)) refuse('password_hash', 'Must be a whole bcrypt hash.')
     return password.passwordHash
   }
-
-  const invalidate = <T>(customerId: string, change: Promise<T>): Promise<T> =>
-    publishInvalidation(invalidations, { kind: 'customer', customerId }, change)
 
   /** Records the change in the audit log, with the number of revoked tokens; records nothing for an unknown id. */
   function recordChange(
@@ -92,18 +84,14 @@ export function createManageCustomers({
 
     async setPassword(id, password, deadline) {
       const passwordHash = await toHash(password)
-      const revoked = await invalidate(
-        id,
-        deadline.run((timeoutMs) => customers.setPasswordHash(id, passwordHash, clock.nowMs(), timeoutMs)),
+      const revoked = await deadline.run((timeoutMs) =>
+        customers.setPasswordHash(id, passwordHash, clock.nowMs(), timeoutMs),
       )
       return recordChange(id, 'password_set', revoked)
     },
 
     async disable(id, deadline) {
-      const revoked = await invalidate(
-        id,
-        deadline.run((timeoutMs) => customers.disable(id, clock.nowMs(), timeoutMs)),
-      )
+      const revoked = await deadline.run((timeoutMs) => customers.disable(id, clock.nowMs(), timeoutMs))
       return recordChange(id, 'disabled', revoked)
     },
 
@@ -114,10 +102,7 @@ export function createManageCustomers({
     },
 
     async delete(id, deadline) {
-      const known = await invalidate(
-        id,
-        deadline.run((timeoutMs) => customers.delete(id, timeoutMs)),
-      )
+      const known = await deadline.run((timeoutMs) => customers.delete(id, timeoutMs))
       if (known) audit.record('customer.deleted', { customer_id: id })
       return known
     },
