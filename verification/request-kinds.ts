@@ -11,6 +11,10 @@ import { postgresLoginTokens } from '../src/adapters/postgres/login-tokens.ts'
 import { systemClock } from '../src/adapters/system-clock/clock.ts'
 import type { Deadline } from '../src/application/deadline.ts'
 import { type CachedToken, cachedLoginTokens } from '../src/application/login-tokens/cached.ts'
+import {
+  invalidatingCustomers,
+  invalidatingLoginTokens,
+} from '../src/application/login-tokens/invalidating.ts'
 import type { Customers } from '../src/application/ports/customers.ts'
 import type { LoginTokens } from '../src/application/ports/login-tokens.ts'
 import type { Ports } from '../src/application/ports/ports.ts'
@@ -75,10 +79,12 @@ export function stageOn(app: RunningApp, { named }: FaultyPorts): Stage {
   const stored = named(STORED, loginTokens)
   const hasher = bcryptPasswordHasher({ cost: 4 })
   const ports: Ports = {
-    customers: named('customers', customers),
+    customers: invalidatingCustomers(named('customers', customers), invalidations),
     loginTokens: named(
       'loginTokens',
-      cachedLoginTokens(stored, cache, invalidations, clock, { ttlMs: 60_000 }),
+      cachedLoginTokens(invalidatingLoginTokens(stored, invalidations), cache, invalidations, clock, {
+        ttlMs: 60_000,
+      }),
     ),
     invalidations,
     ...idlePorts(),

@@ -13,7 +13,7 @@ import { systemClock } from '../adapters/system-clock/clock.ts'
 import { zxcvbnPasswordBlocklist } from '../adapters/zxcvbn/password-blocklist.ts'
 import type { Configuration } from '../application/configuration.ts'
 import { type CachedToken, cachedLoginTokens } from '../application/login-tokens/cached.ts'
-import { invalidatingLoginTokens } from '../application/login-tokens/invalidating.ts'
+import { invalidatingCustomers, invalidatingLoginTokens } from '../application/login-tokens/invalidating.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
 import type { Cache } from '../application/ports/cache.ts'
 import type { OpenDatabase, Role } from '../application/ports/database.ts'
@@ -61,8 +61,9 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
   const lifetimeMs = cacheLifetimeMs(shared, configuration)
   const invalidations = shared ?? unsharedInvalidations(options.role, clock, lifetimeMs)
   const ports: Ports = {
-    customers,
-    loginTokens: withCache(loginTokens),
+    customers: invalidatingCustomers(customers, invalidations),
+    // Also without a cache: other instances may have one.
+    loginTokens: withCache(invalidatingLoginTokens(loginTokens, invalidations)),
     invalidations,
     passwords,
     blocklist,
@@ -101,8 +102,7 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
   }
 
   function withCache(inner: LoginTokens): LoginTokens {
-    // Other instances may cache tokens even when this one does not.
-    if (lifetimeMs === 0) return invalidatingLoginTokens(inner, invalidations)
+    if (lifetimeMs === 0) return inner
     const { cache = createNodeCache() } = adapters
     return cachedLoginTokens(inner, cache, invalidations, clock, {
       ttlMs: lifetimeMs,

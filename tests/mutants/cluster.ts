@@ -10,12 +10,11 @@ import {
   encodeNotification,
 } from '../../src/adapters/postgres/revocation/notifications.ts'
 import type { TriggerState } from '../../src/adapters/postgres/revocation/trigger-state.ts'
-import { cachedLoginTokens } from '../../src/application/login-tokens/cached.ts'
 import type { NewLogin } from '../../src/application/ports/login-tokens.ts'
 import type { Digest, OwnedToken } from '../../src/domain/login-token.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { Parts } from '../support/cluster-model/parts.ts'
-import type { MakeCached } from '../support/revocation-model.ts'
+import { cachedInvalidating, type MakeCached } from '../support/revocation-model.ts'
 import { sketchOfCache } from './caching.ts'
 
 type MakeInstance = typeof protocolInstance
@@ -75,7 +74,7 @@ function sharingLookups(...[inner, cache, invalidations, clock, options]: Parame
     if (invalidation.kind === 'digest') shared.delete(invalidation.digest)
     else shared.clear()
   })
-  const tokens = cachedLoginTokens(inner, cache, invalidations, clock, options)
+  const tokens = cachedInvalidating(inner, cache, invalidations, clock, options)
   return {
     ...tokens,
     findByDigest(digest: Digest, timeoutMs: number) {
@@ -184,7 +183,7 @@ function trustingItsAsk(options: Parameters<MakeInstance>[0]) {
 }
 
 function hastyLogin(...[inner, cache, invalidations, clock, options]: Parameters<MakeCached>) {
-  const tokens = cachedLoginTokens(inner, cache, invalidations, clock, options)
+  const tokens = cachedInvalidating(inner, cache, invalidations, clock, options)
   return {
     ...tokens,
     async replace(login: NewLogin, timeoutMs: number) {

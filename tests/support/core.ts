@@ -5,6 +5,7 @@ import { type MemoryStore, memoryStore } from '../../src/adapters/memory/store.t
 import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
+import { invalidatingCustomers } from '../../src/application/login-tokens/invalidating.ts'
 import type { Invalidation } from '../../src/application/ports/invalidations.ts'
 import type { Ports } from '../../src/application/ports/ports.ts'
 import type { Requester } from '../../src/application/requester.ts'
@@ -60,10 +61,11 @@ export function memoryCore(
   const passwords = fakePasswords()
   const announced: Invalidation[] = []
   const audit = recordingAuditLog()
+  const invalidations = memoryInvalidations()
   const memory: Ports = {
     customers: memoryCustomers(store),
     loginTokens: memoryLoginTokens(store),
-    invalidations: memoryInvalidations(),
+    invalidations,
     passwords,
     ...idlePorts(),
     audit,
@@ -72,8 +74,9 @@ export function memoryCore(
     clock,
     ids: randomIds,
   }
-  memory.invalidations.subscribe((invalidation) => announced.push(invalidation))
-  const ports = { ...memory, ...replaced(memory) }
+  invalidations.subscribe((invalidation) => announced.push(invalidation))
+  const given = { ...memory, ...replaced(memory) }
+  const ports = { ...given, customers: invalidatingCustomers(given.customers, given.invalidations) }
   const useCases = createUseCases(ports, { tokenTtlMs: 3_600_000, loginLimitAccount: null, ...settings })
   return {
     ...useCases,

@@ -7,7 +7,11 @@ import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
-import type { CachedToken, cachedLoginTokens } from '../../src/application/login-tokens/cached.ts'
+import { type CachedToken, cachedLoginTokens } from '../../src/application/login-tokens/cached.ts'
+import {
+  invalidatingCustomers,
+  invalidatingLoginTokens,
+} from '../../src/application/login-tokens/invalidating.ts'
 import type { NewLogin } from '../../src/application/ports/login-tokens.ts'
 import type { Ports } from '../../src/application/ports/ports.ts'
 import { createManageCustomers } from '../../src/application/use-cases/manage-customers.ts'
@@ -25,6 +29,10 @@ const TOKEN_TTL_MS = 250
 
 /** Creates a cache in front of a store: production's, or one that a test has broken. */
 export type MakeCached = typeof cachedLoginTokens
+
+/** Production's stack: the cache in front of tokens that publish their changes. */
+export const cachedInvalidating: MakeCached = (inner, cache, invalidations, clock, options) =>
+  cachedLoginTokens(invalidatingLoginTokens(inner, invalidations), cache, invalidations, clock, options)
 
 type Command =
   | { readonly does: 'validate' | 'logout'; readonly pick: number }
@@ -318,7 +326,7 @@ async function play(
     }
     const administer = createManageCustomers({
       ...ports,
-      customers: { ...customers, disable: slow('disable', watched) },
+      customers: invalidatingCustomers({ ...customers, disable: slow('disable', watched) }, invalidations),
     })
     try {
       await administer.disable(customerId, core.deadline())

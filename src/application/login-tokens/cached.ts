@@ -4,7 +4,6 @@ import type { Cache } from '../ports/cache.ts'
 import type { Invalidation, Invalidations } from '../ports/invalidations.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
 import { CustomerIndex } from './customer-index.ts'
-import { invalidatingLoginTokens } from './invalidating.ts'
 
 /** A cached validation, with the time of the monotonic clock at which it expires. */
 export interface CachedToken {
@@ -20,10 +19,12 @@ interface Fill {
 
 /**
  * Login tokens with a cache in front of the lookup. A fill registers itself before it reads. An invalidation marks the
- * fills that it concerns, and a marked fill is never stored. A change is published after its commit and before it is
- * acknowledged, and also when its outcome is unknown. Concurrent lookups of a digest share one fill (single-flight),
- * except while the invalidations are not current: an earlier fill may then have read the row before a change that is
- * acknowledged by now.
+ * fills that it concerns, and a marked fill is never stored. Concurrent lookups of a digest share one fill
+ * (single-flight), except while the invalidations are not current: an earlier fill may then have read the row before a
+ * change that is acknowledged by now.
+ *
+ * `inner` must publish its changes to the same invalidations, as those of `invalidatingLoginTokens` do: after the commit
+ * and before the acknowledgement, and also when the outcome is unknown.
  */
 export function cachedLoginTokens(
   inner: LoginTokens,
@@ -45,7 +46,7 @@ export function cachedLoginTokens(
   cache.onRemoved((digest, { owned }) => index.delete(owned.customer.id, digest))
 
   return {
-    ...invalidatingLoginTokens(inner, invalidations),
+    ...inner,
     findByDigest(digest, timeoutMs) {
       if (!invalidations.isCurrent()) return beginFill(digest, timeoutMs).reading
       const cached = cache.get(digest)

@@ -1,3 +1,4 @@
+import type { Customers } from '../ports/customers.ts'
 import type { Invalidation, Invalidations } from '../ports/invalidations.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
 
@@ -52,5 +53,25 @@ export function invalidatingLoginTokens(inner: LoginTokens, invalidations: Inval
         { kind: 'everything' },
         inner.revokeIssuedBefore(beforeMs, atMs, steps),
       ),
+  }
+}
+
+/** Customers whose changes that revoke tokens resolve once every instance has applied them. */
+export function invalidatingCustomers(inner: Customers, invalidations: Invalidations): Customers {
+  const publish = <T>(customerId: string, change: Promise<T>): Promise<T> =>
+    publishInvalidation(invalidations, { kind: 'customer', customerId }, change)
+  return {
+    // Not `...inner`: an adapter may be an instance of a class, whose methods a spread leaves out.
+    findByEmail: (email, timeoutMs) => inner.findByEmail(email, timeoutMs),
+    add: (credentials, timeoutMs) => inner.add(credentials, timeoutMs),
+    addMany: (credentials, timeoutMs) => inner.addMany(credentials, timeoutMs),
+    list: (page, timeoutMs) => inner.list(page, timeoutMs),
+    rehash: (id, from, to, timeoutMs) => inner.rehash(id, from, to, timeoutMs),
+    enable: (id, timeoutMs) => inner.enable(id, timeoutMs),
+    // Also for an unknown id: another caller may have deleted the customer and still be waiting.
+    setPasswordHash: (id, passwordHash, atMs, timeoutMs) =>
+      publish(id, inner.setPasswordHash(id, passwordHash, atMs, timeoutMs)),
+    disable: (id, atMs, timeoutMs) => publish(id, inner.disable(id, atMs, timeoutMs)),
+    delete: (id, timeoutMs) => publish(id, inner.delete(id, timeoutMs)),
   }
 }

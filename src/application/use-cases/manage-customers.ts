@@ -1,6 +1,5 @@
 import { type Customer, emailProblem, nameProblem, trimmedEmail } from '../../domain/customer.ts'
 import type { Deadline } from '../deadline.ts'
-import { publishInvalidation } from '../login-tokens/invalidating.ts'
 import { hashNewPassword, type NewPassword } from '../management/hash-new-password.ts'
 import { requireValid } from '../management/require-valid.ts'
 import type { Ports } from '../ports/ports.ts'
@@ -28,12 +27,9 @@ export interface ManageCustomers {
 }
 
 export function createManageCustomers(
-  ports: Pick<Ports, 'customers' | 'invalidations' | 'passwords' | 'blocklist' | 'clock' | 'ids' | 'audit'>,
+  ports: Pick<Ports, 'customers' | 'passwords' | 'blocklist' | 'clock' | 'ids' | 'audit'>,
 ): ManageCustomers {
-  const { customers, invalidations, clock, ids, audit } = ports
-
-  const invalidate = <T>(customerId: string, change: Promise<T>): Promise<T> =>
-    publishInvalidation(invalidations, { kind: 'customer', customerId }, change)
+  const { customers, clock, ids, audit } = ports
 
   /** Records the change in the audit log, with the number of revoked tokens; records nothing for an unknown id. */
   function recordChange(
@@ -72,18 +68,14 @@ export function createManageCustomers(
 
     async setPassword(id, password, deadline) {
       const passwordHash = await hashNewPassword(ports, password)
-      const revoked = await invalidate(
-        id,
-        deadline.run((timeoutMs) => customers.setPasswordHash(id, passwordHash, clock.nowMs(), timeoutMs)),
+      const revoked = await deadline.run((timeoutMs) =>
+        customers.setPasswordHash(id, passwordHash, clock.nowMs(), timeoutMs),
       )
       return recordChange(id, 'password_set', revoked)
     },
 
     async disable(id, deadline) {
-      const revoked = await invalidate(
-        id,
-        deadline.run((timeoutMs) => customers.disable(id, clock.nowMs(), timeoutMs)),
-      )
+      const revoked = await deadline.run((timeoutMs) => customers.disable(id, clock.nowMs(), timeoutMs))
       return recordChange(id, 'disabled', revoked)
     },
 
@@ -94,10 +86,7 @@ export function createManageCustomers(
     },
 
     async delete(id, deadline) {
-      const known = await invalidate(
-        id,
-        deadline.run((timeoutMs) => customers.delete(id, timeoutMs)),
-      )
+      const known = await deadline.run((timeoutMs) => customers.delete(id, timeoutMs))
       if (known) audit.record('customer.deleted', { customerId: id })
       return known
     },

@@ -9,6 +9,7 @@ import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { nodeCache } from '../../../src/adapters/node-cache/cache.ts'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
 import { type CachedToken, cachedLoginTokens } from '../../../src/application/login-tokens/cached.ts'
+import { invalidatingLoginTokens } from '../../../src/application/login-tokens/invalidating.ts'
 import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { LoginTokens } from '../../../src/application/ports/login-tokens.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
@@ -24,7 +25,7 @@ loginTokensContract('the cache in front of the memory', async () => {
   return {
     customers: memoryCustomers(store),
     loginTokens: cachedLoginTokens(
-      memoryLoginTokens(store),
+      invalidatingLoginTokens(memoryLoginTokens(store), invalidations),
       nodeCache<CachedToken>({ maxEntries: 100 }),
       invalidations,
       systemClock,
@@ -81,7 +82,8 @@ function cached(different: { readonly invalidations?: Invalidations } = {}): Log
     touch: async () => [],
     prune: async () => 0,
   }
-  return cachedLoginTokens(inner, cache, different.invalidations ?? invalidations, clock, { ttlMs: TTL })
+  const published = different.invalidations ?? invalidations
+  return cachedLoginTokens(invalidatingLoginTokens(inner, published), cache, published, clock, { ttlMs: TTL })
 }
 
 function owned(expiresInMs: number | null = 86_400_000): OwnedToken {

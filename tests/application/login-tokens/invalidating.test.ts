@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
+  invalidatingCustomers,
   invalidatingLoginTokens,
   publishInvalidation,
 } from '../../../src/application/login-tokens/invalidating.ts'
+import type { Customers } from '../../../src/application/ports/customers.ts'
 import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { LoginTokens } from '../../../src/application/ports/login-tokens.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
-import { aDigest, aLoginToken } from '../../../src/testing/builders.ts'
+import { aCustomer, aDigest, aLoginToken } from '../../../src/testing/builders.ts'
 import { deferred, turn } from '../../support/fakes.ts'
 
 const EVERYTHING: Invalidation = { kind: 'everything' }
@@ -123,6 +125,45 @@ describe('Invalidating login tokens', () => {
     await tokens.list({ after: null, limit: 1 }, 1000)
     await tokens.touch([{ id: token.id, atMs: 1 }], 1000)
     await tokens.prune(1, 1, 1000)
+    assert.deepEqual(all.published, [])
+  })
+})
+
+describe('Invalidating customers', () => {
+  const publishes: Invalidation = { kind: 'customer', customerId: 'c1' }
+  const inner = (revoked: number | null): Customers => ({
+    findByEmail: async () => null,
+    add: async () => true,
+    addMany: async () => [true],
+    list: async () => [],
+    setPasswordHash: async () => revoked,
+    rehash: async () => true,
+    disable: async () => revoked,
+    enable: async () => true,
+    delete: async () => revoked !== null,
+  })
+
+  it('publish the customer of a new password, a disable and a delete, even if nothing was revoked', async () => {
+    for (const revoked of [1, 0, null]) {
+      const all = invalidations()
+      const customers = invalidatingCustomers(inner(revoked), all)
+      assert.equal(await customers.setPasswordHash('c1', 'hash', 0, 1000), revoked)
+      assert.equal(await customers.disable('c1', 0, 1000), revoked)
+      assert.equal(await customers.delete('c1', 1000), revoked !== null)
+      assert.deepEqual(all.published, [publishes, publishes, publishes])
+    }
+  })
+
+  it('publish nothing for a lookup, a new customer, a list, a rehash or an enable', async () => {
+    const all = invalidations()
+    const customers = invalidatingCustomers(inner(1), all)
+    const credentials = { customer: aCustomer(), passwordHash: null }
+    await customers.findByEmail('ana@example.com', 1000)
+    await customers.add(credentials, 1000)
+    await customers.addMany([credentials], 1000)
+    await customers.list({ afterEmail: null, limit: 1 }, 1000)
+    await customers.rehash('c1', 'hash', 'other hash', 1000)
+    await customers.enable('c1', 1000)
     assert.deepEqual(all.published, [])
   })
 })

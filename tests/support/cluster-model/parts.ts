@@ -1,7 +1,6 @@
 import { protocolInstance } from '../../../src/adapters/postgres/revocation/instance.ts'
-import { cachedLoginTokens } from '../../../src/application/login-tokens/cached.ts'
 import { createAuthenticateForLogout } from '../../../src/application/use-cases/logout.ts'
-import type { MakeCached } from '../revocation-model.ts'
+import { cachedInvalidating, type MakeCached } from '../revocation-model.ts'
 
 /** The parts of the instances: production's, or ones that a test has broken. */
 export interface Parts {
@@ -16,7 +15,7 @@ export interface Parts {
 
 /** The parts that production uses. */
 export const PRODUCTION_PARTS: Parts = {
-  cached: cachedLoginTokens,
+  cached: cachedInvalidating,
   instance: protocolInstance,
   authenticateForLogout: createAuthenticateForLogout,
   beatsByLink: false,

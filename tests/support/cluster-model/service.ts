@@ -3,6 +3,7 @@ import { randomIds } from '../../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../../src/adapters/node-crypto/service-secrets.ts'
 import type { Deadline } from '../../../src/application/deadline.ts'
 import type { CachedToken } from '../../../src/application/login-tokens/cached.ts'
+import { invalidatingCustomers } from '../../../src/application/login-tokens/invalidating.ts'
 import { UnknownTokenLimit } from '../../../src/application/login-tokens/unknown-token-limit.ts'
 import type { Customers } from '../../../src/application/ports/customers.ts'
 import type { Invalidations } from '../../../src/application/ports/invalidations.ts'
@@ -65,7 +66,7 @@ export function createService(
     ttlMs: CACHE_TTL_MS,
   })
   const ports: Ports = {
-    customers: remoteCustomers,
+    customers: invalidatingCustomers(remoteCustomers, invalidations),
     loginTokens,
     invalidations,
     passwords: fakePasswords(),
