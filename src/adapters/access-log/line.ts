@@ -12,10 +12,10 @@ export function createLineFormatter(
   return function formatLine({ requestId, traceId, method, route, beganMs }, status, timed) {
     const ms = !timed || beganMs === null ? '' : `,"ms":${tenths(clock.monotonicMs() - beganMs)}`
     return (
-      `{"level":"info","time":"${time()}","request_id":${quoted(requestId)}` +
+      `{"level":"info","time":"${time()}","request_id":${quote(requestId)}` +
       (traceId === null ? '' : `,"trace_id":"${traceId}"`) +
-      (method === null ? '' : `,"method":${quoted(method)}`) +
-      (route === null ? '' : `,"route":${quoted(route)}`) +
+      (method === null ? '' : `,"method":${quote(method)}`) +
+      (route === null ? '' : `,"route":${quote(route)}`) +
       `,"status":${status}${ms},"event":"request"}\n`
     )
   }
@@ -48,10 +48,10 @@ function tenths(ms: number): string {
 }
 
 /** A JSON string in ASCII. */
-function quoted(text: string): string {
-  return /^[\w.~:/-]*$/.test(text) ? `"${text}"` : JSON.stringify(text).replace(/[^ -~]/g, escaped)
+function quote(text: string): string {
+  return /^[\w.~:/-]*$/.test(text) ? `"${text}"` : JSON.stringify(text).replace(/[^ -~]/g, escapeUnit)
 }
 
-function escaped(unit: string): string {
+function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -2,7 +2,7 @@ import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
 import { AUDIT_EVENTS, type AuditEventName } from '../../application/audit-events.ts'
 import type { AuditLog } from '../../application/ports/audit-log.ts'
 import { durableLines, fileLines } from './durable-lines.ts'
-import { escaped, readable } from './log.ts'
+import { escapeLine, readable } from './log.ts'
 
 /** An audit log and its open file. */
 export interface RunningAuditLog extends AuditLog {
@@ -31,12 +31,12 @@ export function openAuditLog({
       timestamp: stdTimeFunctions.isoTime,
       messageKey: 'event',
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: escaped },
+      hooks: { streamWrite: escapeLine },
     },
     file ?? elsewhere ?? standardOutput(),
   )
   return {
-    record: (event, fields) => logger.info(allowed(event, fields), event),
+    record: (event, fields) => logger.info(selectFields(event, fields), event),
     silence(isSilent) {
       if (file === null) logger.level = isSilent ? 'silent' : 'info'
     },
@@ -45,7 +45,10 @@ export function openAuditLog({
 }
 
 /** Returns the fields that this event may contain; others are dropped. */
-function allowed(event: AuditEventName, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function selectFields(
+  event: AuditEventName,
+  fields: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   const names = ['request_id', 'address', ...AUDIT_EVENTS[event].recordedFields, 'reason']
   return Object.fromEntries(names.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])))
 }

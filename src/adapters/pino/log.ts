@@ -24,7 +24,7 @@ export function pinoLog({
       timestamp: stdTimeFunctions.isoTime,
       messageKey: 'event',
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: escaped },
+      hooks: { streamWrite: escapeLine },
     },
     stream,
   )
@@ -42,7 +42,7 @@ export function pinoLog({
  * Escapes the characters of a JSON line that JSON leaves as they are, although some readers end a line at them and
  * terminals interpret them.
  */
-export function escaped(line: string): string {
+export function escapeLine(line: string): string {
   return line.replace(
     /[\u007f-\u009f\u2028\u2029\p{Surrogate}]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

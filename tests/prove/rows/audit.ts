@@ -37,8 +37,8 @@ export const auditRows: readonly Row[] = [
       {
         name: 'lines are buffered before they are written',
         file: 'src/adapters/pino/audit-log.ts',
-        find: 'logger.info(allowed(event, fields), event)',
-        replace: 'void setTimeout(() => logger.info(allowed(event, fields), event), 5)',
+        find: 'logger.info(selectFields(event, fields), event)',
+        replace: 'void setTimeout(() => logger.info(selectFields(event, fields), event), 5)',
       },
       {
         name: 'a failed login is recorded after its response',
