@@ -51,7 +51,7 @@ export function blockWriter({
   function write(line: string): void {
     if (refusal === null && end + line.length > BLOCK_BYTES) flush()
     // The report of lost lines stands where the lines are missing.
-    if (buffered(dropped === 0 ? line : lostLine() + line)) dropped = 0
+    if (append(dropped === 0 ? line : lostLine() + line)) dropped = 0
     else dropped++
     if (timer === null) wake(FLUSH_MS)
   }
@@ -75,7 +75,7 @@ export function blockWriter({
         end = 0
         refusal = null
         if (dropped === 0) break
-        buffered(lostLine())
+        append(lostLine())
         dropped = 0
       }
     } catch (error) {
@@ -97,7 +97,7 @@ export function blockWriter({
   }
 
   /** Returns false when the buffer has no room for the line. */
-  function buffered(line: string): boolean {
+  function append(line: string): boolean {
     if (end + line.length > capacityBytes && begin > 0) {
       buffer.copyWithin(0, begin, end)
       end -= begin

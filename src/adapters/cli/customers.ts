@@ -14,7 +14,7 @@ const EVERYWHERE = ', on every instance'
 
 /** The commands on customers as functions. Each prints what it did; on failure it throws. */
 export function createCustomerCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
-  const say = (text: string) => write(io.stdout, text)
+  const print = (text: string) => write(io.stdout, text)
 
   return {
     /** `customer add` */
@@ -26,7 +26,7 @@ export function createCustomerCommands({ withStore }: Pick<Operations, 'withStor
         customers.add({ email, name: name ?? null, password }, deadline()),
       )
       if (added === null) throw new Refusal(`A customer ${trimmedEmail(email)} exists already.`)
-      await say(`Added ${printable(added.email)}.\n`)
+      await print(`Added ${printable(added.email)}.\n`)
     },
 
     /** `customer password` */
@@ -45,7 +45,7 @@ export function createCustomerCommands({ withStore }: Pick<Operations, 'withStor
         let page = await listCustomers(null, PAGE)
         if (page.length === 0) await write(io.stderr, 'There are no customers yet.\n')
         while (page.length > 0) {
-          if (!(await say(table(page)))) return
+          if (!(await print(table(page)))) return
           page = page.length < PAGE ? [] : await listCustomers(page.at(-1)?.email ?? null, PAGE)
         }
       }),
@@ -84,7 +84,7 @@ export function createCustomerCommands({ withStore }: Pick<Operations, 'withStor
     const report = await withStore(async (store) =>
       act(known(email, await store.customers.find(email, store.deadline())), store),
     )
-    await say(report)
+    await print(report)
   }
 }
 

@@ -4,18 +4,22 @@ import { Cancelled, Refusal } from './refusal.ts'
 
 /** Asks twice for a new password without showing it. Throws `Cancelled` when the operator leaves the prompt. */
 export async function askNewPassword(io: Io): Promise<string> {
-  const password = await ask(io, 'New password', (text) => newPasswordProblem(text) ?? undefined)
-  if (password !== (await ask(io, 'Repeat the password', () => undefined)))
+  const password = await promptFor(io, 'New password', (text) => newPasswordProblem(text) ?? undefined)
+  if (password !== (await promptFor(io, 'Repeat the password', () => undefined)))
     throw new Refusal('The two passwords differ; nothing was changed.')
   return password
 }
 
 /** Asks once for an existing password without showing it. Throws `Cancelled` when the operator leaves the prompt. */
 export function askPassword(io: Io): Promise<string> {
-  return ask(io, 'Password', () => undefined)
+  return promptFor(io, 'Password', () => undefined)
 }
 
-async function ask(io: Io, message: string, problem: (text: string) => string | undefined): Promise<string> {
+async function promptFor(
+  io: Io,
+  message: string,
+  problem: (text: string) => string | undefined,
+): Promise<string> {
   // Loaded here, because few commands prompt.
   const { isCancel, password } = await import('@clack/prompts')
   const leaving = new AbortController()

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { quoted } from './quoted.ts'
+import { quote } from './quote.ts'
 
 /** Folders of the package's own program. The examples are separate programs. */
 const STARTS = ['bin', 'src', 'dist'].map((folder) => join(import.meta.dirname, '../../..', folder, '/'))
@@ -19,7 +19,7 @@ interface Started {
 export function ownCommand({ argv, execArgv, cwd }: Started = process): string {
   const [, program] = argv
   if (program === undefined || isOfThisPackage(program)) return 'npx latchkey'
-  return ['node', ...execArgv, relative(cwd(), program)].map(quoted).join(' ')
+  return ['node', ...execArgv, relative(cwd(), program)].map(quote).join(' ')
 }
 
 function isOfThisPackage(program: string): boolean {

@@ -20,7 +20,7 @@ export interface CreateOptions {
 
 /** The commands on tokens as functions. Each prints what it did; on failure it throws. */
 export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
-  const say = (text: string) => write(io.stdout, text)
+  const print = (text: string) => write(io.stdout, text)
 
   return {
     /** `token create` */
@@ -36,7 +36,7 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
       })
       if (token === null) throw new Refusal(`The customer ${printable(customer.email)} is disabled or gone.`)
       await write(io.stderr, `The token ${printable(name)}. It is shown only once:\n`)
-      await say(`${token.secret}\n`)
+      await print(`${token.secret}\n`)
     },
 
     /** `token list` */
@@ -47,7 +47,7 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
         let page = await tokens.list({ after: null, limit: PAGE }, deadline())
         if (page.tokens.length === 0) await write(io.stderr, 'There are no tokens yet.\n')
         while (page.tokens.length > 0) {
-          if (!(await say(table(page.tokens))) || page.end === null) return
+          if (!(await print(table(page.tokens))) || page.end === null) return
           page = await tokens.list({ after: page.end, limit: PAGE }, deadline())
         }
       })
@@ -64,7 +64,7 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
       })
       if (revoked === 0 && name !== undefined)
         throw new Refusal(`${printable(customer.email)} has no active token ${printable(name)}.`)
-      await say(`Revoked ${count(revoked)} of ${printable(customer.email)}, on every instance.\n`)
+      await print(`Revoked ${count(revoked)} of ${printable(customer.email)}, on every instance.\n`)
     },
 
     /** `token revoke --issued-before` */
@@ -77,7 +77,7 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
       }).catch((error: unknown) => {
         throw error instanceof RevocationIncomplete ? new Refusal(unfinished(error)) : error
       })
-      await say(`Revoked ${count(revoked)} of all customers, on every instance.\n`)
+      await print(`Revoked ${count(revoked)} of all customers, on every instance.\n`)
     },
 
     /** `token prune` */
@@ -86,7 +86,7 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
       const pruned = await withStore(({ tokens, deadline, tokenRetentionMs }) =>
         tokens.prune(olderThanMs ?? tokenRetentionMs, deadline),
       )
-      await say(`Removed ${count(pruned)} that had ended.\n`)
+      await print(`Removed ${count(pruned)} that had ended.\n`)
     },
   }
 
@@ -97,7 +97,7 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
       if (tokens.length === 0) return null
       return createTokenTable('of one', store.nowMs())(tokens.map((token) => ({ token })))
     })
-    await (report === null ? write(io.stderr, `${email} has no tokens yet.\n`) : say(report))
+    await (report === null ? write(io.stderr, `${email} has no tokens yet.\n`) : print(report))
   }
 }
 

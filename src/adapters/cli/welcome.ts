@@ -1,4 +1,4 @@
-import { quoted } from './quoted.ts'
+import { quote } from './quote.ts'
 
 /** The contents of every welcome text. */
 interface Start {
@@ -29,7 +29,7 @@ export function firstWelcome({ url, dataDir, demo, command }: FirstStart): strin
 
 ${indented(firstSteps(url, demo))}
 
-${listed([
+${formatCommands([
   [`${command} customer add <email>`, 'adds a customer of your own'],
   [`${command} --help`, 'lists the other commands'],
   ['Ctrl-C', 'stops the service and its database'],
@@ -42,7 +42,7 @@ export function laterWelcome({ url, dataDir, command }: Start): string {
   return `
   Latchkey is running at ${url}
 ${dataDir === null ? '' : `\n    data       ${dataDir}\n`}
-${listed([
+${formatCommands([
   [`${command} customer add <email>`, 'adds a customer'],
   [`${command} --help`, 'lists the other commands (see README.md)'],
   ['Ctrl-C', `stops the service${dataDir === null ? '' : ' and its database'}`],
@@ -52,13 +52,13 @@ ${listed([
 
 /** Returns lines for a POSIX shell with curl: log in and store the token, call `/api/me`, log out. */
 export function firstSteps(url: string, { email, password }: FirstStart['demo']): string {
-  return `TOKEN=$(curl -sS ${quoted(`${url}/api/login`)} \\
+  return `TOKEN=$(curl -sS ${quote(`${url}/api/login`)} \\
   -H 'Content-Type: application/json' \\
-  -d ${quoted(JSON.stringify({ email, password }))} |
+  -d ${quote(JSON.stringify({ email, password }))} |
   sed -n 's/.*"token":"\\([^"]*\\)".*/\\1/p')
-curl -sS -w '\\n' -X POST ${quoted(`${url}/api/me`)} \\
+curl -sS -w '\\n' -X POST ${quote(`${url}/api/me`)} \\
   -H "Authorization: Bearer $TOKEN"
-curl -sS -w '\\n' -X POST ${quoted(`${url}/api/logout`)} \\
+curl -sS -w '\\n' -X POST ${quote(`${url}/api/logout`)} \\
   -H "Authorization: Bearer $TOKEN"`
 }
 
@@ -67,7 +67,7 @@ function indented(text: string): string {
 }
 
 /** Formats commands and their descriptions in two columns. */
-function listed(lines: readonly (readonly [typed: string, does: string])[]): string {
+function formatCommands(lines: readonly (readonly [typed: string, does: string])[]): string {
   const width = Math.max(...lines.map(([typed]) => typed.length))
   return lines.map(([typed, does]) => `  ${typed.padEnd(width)}   ${does}\n`).join('')
 }

@@ -23,14 +23,14 @@ export interface Found {
 /** Returns a function that reads a variable from the environment or, failing that, from the `.env` file. */
 export function readVariables({ env, dotEnv }: Sources): (name: string) => string | undefined {
   const { variables } = parseDotEnv(dotEnv ?? '')
-  return (name) => own(env, name) ?? variables.get(name)
+  return (name) => getOwn(env, name) ?? variables.get(name)
 }
 
 /** Returns a function that returns the source of a variable. */
 export function settingOrigins(sources: Sources): (name: string) => 'environment' | '.env' | 'default' {
   const fromEither = readVariables(sources)
   return (name) => {
-    if (own(sources.env, name) !== undefined) return 'environment'
+    if (getOwn(sources.env, name) !== undefined) return 'environment'
     return fromEither(name) === undefined ? 'default' : '.env'
   }
 }
@@ -51,9 +51,9 @@ export function findSettings(sources: Sources): {
     const text = variable(name)
     const path = setting.secret ? variable(fileVariable) : undefined
     if (text !== undefined && path !== undefined)
-      return refused(name, `Is set together with ${fileVariable}; keep one of the two.`, setting)
+      return refuse(name, `Is set together with ${fileVariable}; keep one of the two.`, setting)
     if (path !== undefined) return readSecret(fileVariable, path, setting)
-    if (text === '') return refused(name, 'Is empty; leave it out to have the default.', setting)
+    if (text === '') return refuse(name, 'Is empty; leave it out to have the default.', setting)
     return { text: text ?? setting.default, from: name }
   }
 
@@ -61,14 +61,14 @@ export function findSettings(sources: Sources): {
     try {
       const bytes = (sources.readFile ?? readFileSync)(path)
       const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/[\r\n]+$/, '')
-      if (text === '') return refused(from, 'Names a file that is empty.', setting)
+      if (text === '') return refuse(from, 'Names a file that is empty.', setting)
       return { text: setting.name === 'SERVICE_TOKENS' ? pairsOfLines(text) : text, from }
     } catch (error) {
-      return refused(from, fileProblem(error), setting)
+      return refuse(from, fileProblem(error), setting)
     }
   }
 
-  function refused(from: string, problem: string, setting: Setting): Found {
+  function refuse(from: string, problem: string, setting: Setting): Found {
     problems.push({ name: from, problem, example: exampleAssignment(setting, from) })
     return { text: setting.default, from }
   }
@@ -79,7 +79,7 @@ export function exampleAssignment({ name, example }: Setting, variable: string):
   return variable === name ? `${name}=${example}` : `${variable}=/run/secrets/${name.toLowerCase()}`
 }
 
-function own(record: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
+function getOwn(record: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined
 }
 

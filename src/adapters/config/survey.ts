@@ -44,13 +44,13 @@ export function surveyConfiguration(sources: Sources): Survey {
   const refused = new Set(problems.map(({ name }) => name))
   const settings = SETTINGS.map((setting) => {
     const { text, from } = found[setting.name]
-    const value = refused.has(from) || text === null ? null : shown(setting, text)
+    const value = refused.has(from) || text === null ? null : formatValue(setting, text)
     return { name: setting.name, value, source: findOrigin(from), variable: from }
   })
   return { settings, problems, warnings: findWarnings(configuration), configuration }
 }
 
-function shown({ name, secret }: Setting, text: string): string {
+function formatValue({ name, secret }: Setting, text: string): string {
   if (!secret) return text
   // The secret is either a database URL or pairs of names and secrets.
   return name === 'SERVICE_TOKENS' ? text.replace(/=[^,]*/g, '=***') : maskedUrl(text)

@@ -18,7 +18,7 @@ export const databaseUrl = v.pipe(
 export const publicUrl = v.pipe(
   v.string(),
   v.check((text) => {
-    const url = parsed(text)
+    const url = parseUrl(text)
     return url !== null && isWeb(url) && !/[?#@]/.test(text)
   }, 'Must be an http:// or https:// address without user, query and fragment.'),
   v.transform((text) => text.replace(/\/+$/, '')),
@@ -31,7 +31,7 @@ export const origins = v.pipe(
   v.check(
     (list) =>
       list.every((origin) => {
-        const url = parsed(origin)
+        const url = parseUrl(origin)
         return url !== null && isWeb(url) && url.origin === origin
       }),
     'Must be origins with commas between them, each as browsers send it: scheme, lower-case host, no path.',
@@ -42,7 +42,7 @@ function databaseUrlProblem(text: string): string | null {
   // The authority ends at the first of these, a fragment is ignored, and `:` separates user and password.
   if (/#|^[^/]*\/\/[^/?]*[/?].*@/s.test(text))
     return 'Has a /, ?, # or @ that must be percent-encoded; write special characters of the password as %XX.'
-  const url = parsed(text)
+  const url = parseUrl(text)
   if (url === null || !namesServer(text, url))
     return 'Must be a postgres:// or postgresql:// address with a host; write special characters of the password as %XX.'
   const names = [...url.searchParams.keys()]
@@ -79,7 +79,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-function parsed(text: string): URL | null {
+function parseUrl(text: string): URL | null {
   // The parser silently drops line breaks and outer spaces; other readers of the URL do not.
   if (/[\u0000-\u0020\u007f]/.test(text)) return null
   try {

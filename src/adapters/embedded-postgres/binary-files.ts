@@ -23,7 +23,7 @@ export function createLinks(native: string): boolean {
   const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
   try {
     for (const { source, target } of links)
-      makeLink(join(dirname(native), source), join(dirname(native), target))
+      createLink(join(dirname(native), source), join(dirname(native), target))
     return true
   } catch (error) {
     if (['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
@@ -31,7 +31,7 @@ export function createLinks(native: string): boolean {
   }
 }
 
-function makeLink(source: string, target: string): void {
+function createLink(source: string, target: string): void {
   if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) return
   try {
     symlinkSync(relative(dirname(target), source), target)

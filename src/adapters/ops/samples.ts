@@ -55,7 +55,7 @@ export function createSamples({
         const row = (Math.max(0, taken - keep) + at) % keep
         return ring.subarray(row * WIDTH, (row + 1) * WIDTH)
       })
-      const columns = NAMES.map((name, at) => [name, rows.map((row) => shown(row[at + 1]))])
+      const columns = NAMES.map((name, at) => [name, rows.map((row) => round(row[at + 1]))])
       return { at_ms: rows.map(([atMs]) => atMs), ...Object.fromEntries(columns) }
     },
   }
@@ -67,6 +67,6 @@ export function createSamples({
   }
 }
 
-function shown(value = Number.NaN): number | null {
+function round(value = Number.NaN): number | null {
   return Number.isFinite(value) ? Number(value.toPrecision(DIGITS)) : null
 }

@@ -29,13 +29,13 @@ export interface Watched {
 
 /** Registers the gauges whose values `watched` returns. */
 export function registerGauges(registry: Registry, watched: () => Watched): void {
-  sampled('http_server_active_requests', () => watched().activeRequests?.())
-  sampled('latchkey_token_cache_entries', () => watched().cacheEntries?.())
-  sampled('latchkey_lease_held', () => toNumber(watched().leaseHeld?.()))
-  sampled('latchkey_hashing_running', () => watched().hashing?.().running)
-  sampled('latchkey_hashing_waiting', () => watched().hashing?.().waiting)
-  sampled('db_client_connection_max', () => watched().connections?.().max)
-  sampled('db_client_connection_pending_requests', () => watched().connections?.().pending)
+  registerGauge('http_server_active_requests', () => watched().activeRequests?.())
+  registerGauge('latchkey_token_cache_entries', () => watched().cacheEntries?.())
+  registerGauge('latchkey_lease_held', () => toNumber(watched().leaseHeld?.()))
+  registerGauge('latchkey_hashing_running', () => watched().hashing?.().running)
+  registerGauge('latchkey_hashing_waiting', () => watched().hashing?.().waiting)
+  registerGauge('db_client_connection_max', () => watched().connections?.().max)
+  registerGauge('db_client_connection_pending_requests', () => watched().connections?.().pending)
   new Gauge({
     ...options('db_client_connections'),
     collect() {
@@ -46,13 +46,13 @@ export function registerGauges(registry: Registry, watched: () => Watched): void
     },
   })
   // Last, because it takes a connection and would count itself as waiting.
-  sampled('latchkey_active_tokens', () => watched().activeTokens?.())
+  registerGauge('latchkey_active_tokens', () => watched().activeTokens?.())
 
   function options(name: MetricName) {
     return { ...metricOptions(name), registers: [registry] }
   }
 
-  function sampled(
+  function registerGauge(
     name: MetricName,
     read: () => number | null | undefined | Promise<number | null> | undefined,
   ): void {

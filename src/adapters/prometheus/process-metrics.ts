@@ -22,11 +22,11 @@ let created: Registry | null = null
 
 /** Returns the metrics of the process, which are measured from the first call on. */
 export function processMetrics(): Registry {
-  created ??= measured(new Registry())
+  created ??= registerProcessMetrics(new Registry())
   return created
 }
 
-function measured(register: Registry): Registry {
+function registerProcessMetrics(register: Registry): Registry {
   collectDefaultMetrics({ register })
   for (const { name } of register.getMetricsAsArray()) {
     if (LEFT_OUT.test(name)) register.removeSingleMetric(name)

@@ -46,10 +46,10 @@ export function requestDurations(): RequestDurations {
   }
 
   function findSeries(route: string | null, method: string, status: number | null): Series {
-    return byRoute.get(route)?.get(method)?.get(status) ?? begun(route, method, status)
+    return byRoute.get(route)?.get(method)?.get(status) ?? createSeries(route, method, status)
   }
 
-  function begun(route: string | null, method: string, status: number | null): Series {
+  function createSeries(route: string | null, method: string, status: number | null): Series {
     const labels = {
       http_request_method: method,
       http_route: route ?? UNMATCHED,

@@ -18,12 +18,12 @@ export function workerMetrics(): (responses: ReadonlyMap<number, Families | unde
     for (const [worker, families] of [...latest]) {
       if (responses.has(worker)) continue
       latest.delete(worker)
-      gone = await aggregated([gone, families.filter(({ type }) => type !== 'gauge')])
+      gone = await aggregate([gone, families.filter(({ type }) => type !== 'gauge')])
     }
-    return aggregated([...latest.values(), gone])
+    return aggregate([...latest.values(), gone])
   }
 }
 
-function aggregated(all: readonly Families[]): Promise<Families> {
+function aggregate(all: readonly Families[]): Promise<Families> {
   return metricFamilies(AggregatorRegistry.aggregate(all as never))
 }

@@ -95,13 +95,13 @@ function makeParser(): { parse(bytes: Uint8Array, isEnd: boolean): Promise<Parse
       if (error !== null && !(error instanceof CsvError)) throw error
       const found = records
       records = []
-      return { records: found, problem: error === null ? null : problemOf(error) }
+      return { records: found, problem: error === null ? null : describeProblem(error) }
     },
   }
 }
 
 // The parser's own message would repeat the field.
-function problemOf({ code }: CsvError): string {
+function describeProblem({ code }: CsvError): string {
   if (code === 'CSV_QUOTE_NOT_CLOSED') return 'Has a quotation mark that is not closed.'
   return 'Has a quotation mark that neither opens nor closes a field.'
 }

@@ -23,25 +23,25 @@ export async function* csvRows(
     const { line, fields } = record
     if (isBlank(fields)) continue
     if (header === null) {
-      header = headerOf(fields)
+      header = parseHeader(fields)
       const ignored = header.filter((name) => !COLUMNS.some((column) => column === name))
       if (ignored.length > 0) await onIgnored(ignored)
-    } else yield rowOf(line, fields, header)
+    } else yield parseRow(line, fields, header)
   }
   if (header === null) throw noHeader()
 }
 
-function headerOf(fields: readonly string[]): readonly string[] {
-  const header = fields.map((field) => decoded(field)?.trim().toLowerCase() ?? '')
+function parseHeader(fields: readonly string[]): readonly string[] {
+  const header = fields.map((field) => decode(field)?.trim().toLowerCase() ?? '')
   const count = (column: string) => header.filter((name) => name === column).length
   if (count('email') !== 1 || count('password_hash') !== 1 || count('name') > 1) throw noHeader()
   return header
 }
 
-function rowOf(line: number, fields: readonly string[], header: readonly string[]): ReadRow | RefusedRow {
+function parseRow(line: number, fields: readonly string[], header: readonly string[]): ReadRow | RefusedRow {
   if (fields.length !== header.length)
     return { line, problem: `Has ${counted(fields.length)}, expected ${header.length}.` }
-  const [email, passwordHash, name] = COLUMNS.map((column) => decoded(fields[header.indexOf(column)] ?? ''))
+  const [email, passwordHash, name] = COLUMNS.map((column) => decode(fields[header.indexOf(column)] ?? ''))
   if (typeof email !== 'string' || typeof passwordHash !== 'string' || typeof name !== 'string')
     return { line, problem: NOT_UTF8 }
   return { line, email, passwordHash, name }
@@ -54,7 +54,7 @@ function noHeader(): Refusal {
   )
 }
 
-function decoded(field: string): string | null {
+function decode(field: string): string | null {
   return utf8(Buffer.from(field, 'latin1'))
 }
 

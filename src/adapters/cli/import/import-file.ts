@@ -44,7 +44,7 @@ export async function importFile(
   const input = await openInput(file, io.stdin, interruption.signal)
   const bar = createProgressBar(io.stderr, () => performance.now())
   let rows = 0
-  const show = () => bar.show(shareOf(input), rows)
+  const show = () => bar.show(readShare(input), rows)
 
   try {
     await withStore((store) => take(store))
@@ -61,10 +61,10 @@ export async function importFile(
     for (const signal of SIGNALS) process.on(signal, interrupt)
     try {
       show()
-      for await (const step of importCustomers(counted(rowsOf(input)), { isDryRun, deadline })) {
+      for await (const step of importCustomers(counted(parseRows(input)), { isDryRun, deadline })) {
         if (step.kind === 'refused') {
           tally.refused++
-          await say(`line ${step.row.line}: ${step.row.problem}`)
+          await print(`line ${step.row.line}: ${step.row.problem}`)
         } else {
           tally.added += step.added
           tally.alreadyThere += step.alreadyThere
@@ -73,17 +73,17 @@ export async function importFile(
         if (interruption.signal.aborted) break
       }
       bar.clear()
-      await write(io.stdout, summaryOf(tally, isDryRun))
+      await write(io.stdout, formatSummary(tally, isDryRun))
     } catch (error) {
       bar.clear()
-      if (rows > 0) await write(io.stdout, summaryOf(tally, isDryRun))
+      if (rows > 0) await write(io.stdout, formatSummary(tally, isDryRun))
       if (!interruption.signal.aborted) throw error
     }
   }
 
-  function rowsOf({ chunks }: ImportInput): AsyncIterable<ReadRow | RefusedRow> {
+  function parseRows({ chunks }: ImportInput): AsyncIterable<ReadRow | RefusedRow> {
     if (format === 'ndjson') return ndjsonRows(chunks)
-    return csvRows(chunks, (columns) => say(`Ignored columns: ${columns.join(', ')}.`))
+    return csvRows(chunks, (columns) => print(`Ignored columns: ${columns.join(', ')}.`))
   }
 
   async function* counted(
@@ -95,17 +95,17 @@ export async function importFile(
     }
   }
 
-  async function say(text: string): Promise<void> {
+  async function print(text: string): Promise<void> {
     bar.clear()
     await write(io.stderr, `latchkey: ${printable(text)}\n`)
   }
 }
 
-function shareOf({ totalBytes, readBytes }: ImportInput): number | null {
+function readShare({ totalBytes, readBytes }: ImportInput): number | null {
   return totalBytes === null || totalBytes === 0 ? null : readBytes() / totalBytes
 }
 
-function summaryOf(
+function formatSummary(
   { added, alreadyThere, refused }: { added: number; alreadyThere: number; refused: number },
   isDryRun: boolean,
 ): string {

@@ -6,15 +6,15 @@ const LINE_FEED = 0x0a
 /** Yields the customers of a file with one JSON object a line. Blank lines are skipped. */
 export async function* ndjsonRows(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ReadRow | RefusedRow> {
   let line = 0
-  for await (const bytes of linesOf(withoutByteOrderMark(chunks))) {
+  for await (const bytes of splitLines(withoutByteOrderMark(chunks))) {
     line++
     if (bytes === null) yield { line, problem: `Is longer than ${MAX_ROW_BYTES} bytes.` }
-    else if (!isBlank(bytes)) yield rowOf(line, utf8(bytes))
+    else if (!isBlank(bytes)) yield parseRow(line, utf8(bytes))
   }
 }
 
 /** Yields the lines of a file; null for a line that is too long. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array | null> {
+async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array | null> {
   let rest: Uint8Array = Buffer.alloc(0)
   let isTooLong = false
   for await (const chunk of chunks) {
@@ -35,9 +35,9 @@ function isBlank(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
 }
 
-function rowOf(line: number, text: string | null): ReadRow | RefusedRow {
+function parseRow(line: number, text: string | null): ReadRow | RefusedRow {
   if (text === null) return { line, problem: NOT_UTF8 }
-  const value = parsed(text)
+  const value = parseJson(text)
   if (value === undefined) return { line, problem: 'Is not JSON.' }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { line, problem: 'Is not a JSON object.' }
@@ -49,7 +49,7 @@ function rowOf(line: number, text: string | null): ReadRow | RefusedRow {
 }
 
 /** Returns the value, or undefined. The parser's own message would repeat the line. */
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -22,7 +22,7 @@ export function createProgressBar(stream: Io['stderr'], nowMs: () => number): Pr
       if (nowMs() - drawnAtMs < PAUSE_MS) return
       drawnAtMs = nowMs()
       isDrawn = true
-      stream.write(`${CLEAR_LINE}Importing  ${drawn(share, stream.columns || 80)}${rows} rows`)
+      stream.write(`${CLEAR_LINE}Importing  ${drawBar(share, stream.columns || 80)}${rows} rows`)
     },
     clear() {
       if (isDrawn) stream.write(CLEAR_LINE)
@@ -32,7 +32,7 @@ export function createProgressBar(stream: Io['stderr'], nowMs: () => number): Pr
 }
 
 // @clack/prompts is not used: it captures the keyboard, and its Ctrl-C ends the process with exit code 0.
-function drawn(share: number | null, columns: number): string {
+function drawBar(share: number | null, columns: number): string {
   if (share === null) return ''
   const width = Math.max(0, Math.min(WIDTH, columns - BESIDE))
   const full = Math.floor(Math.min(1, share) * width)

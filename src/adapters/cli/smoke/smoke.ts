@@ -1,7 +1,7 @@
 import { type Io, write } from '../io.ts'
 import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
-import { ask, type SmokeResponse } from './ask.ts'
+import { post, type SmokeResponse } from './post.ts'
 
 /** The deployment to test: a load balancer, or each instance. */
 export interface SmokeOptions {
@@ -27,33 +27,33 @@ export async function smoke({ urls, email, password, connections }: SmokeOptions
   if (first === undefined) return
   for (const url of urls) {
     await step('reached', async () => {
-      expected(await ask(url, '/api/me'), 401, 'missing_token')
+      expectResponse(await post(url, '/api/me'), 401, 'missing_token')
       return url.href
     })
   }
   let token = ''
   await step('login', async () => {
-    const { body } = expected(await ask(first, '/api/login', { body: { email, password } }), 200)
+    const { body } = expectResponse(await post(first, '/api/login', { body: { email, password } }), 200)
     token = String(body.token)
     return 'this revokes an earlier login token of the customer'
   })
   try {
     await step('me', async () => {
-      let asked = 0
+      let sent = 0
       // Enough requests that every instance behind a load balancer caches the token.
       for (let waves = 0; waves < WAVES; waves++) {
         const responses = await askWave()
-        for (const response of responses) expected(response, 200)
-        asked += responses.length
+        for (const response of responses) expectResponse(response, 200)
+        sent += responses.length
       }
-      return `200 on ${asked} new connections`
+      return `200 on ${sent} new connections`
     })
   } catch (error) {
-    await ask(first, '/api/logout', { token }).catch(() => {})
+    await post(first, '/api/logout', { token }).catch(() => {})
     throw error
   }
   await step('logout', async () => {
-    expected(await ask(first, '/api/logout', { token }), 200)
+    expectResponse(await post(first, '/api/logout', { token }), 200)
     return ''
   })
   await step('revoked', refusedEverywhere)
@@ -72,33 +72,38 @@ export async function smoke({ urls, email, password, connections }: SmokeOptions
   /** Every connection begins after the response to the logout. */
   async function refusedEverywhere(): Promise<string> {
     const beganMs = performance.now()
-    let asked = 0
+    let sent = 0
     let accepted = 0
     let acceptedMs = 0
     for (let waves = 0; waves < WAVES || performance.now() - beganMs < TIMEOUT_MS; waves++) {
       if (waves > 0) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
       const responses = await askWave()
       const late = responses.filter(({ status }) => status === 200)
-      for (const response of responses) if (response.status !== 200) expected(response, 401, 'invalid_token')
-      asked += responses.length
+      for (const response of responses)
+        if (response.status !== 200) expectResponse(response, 401, 'invalid_token')
+      sent += responses.length
       accepted += late.length
       acceptedMs = Math.max(acceptedMs, ...late.map(({ sentMs }) => sentMs - beganMs))
       if (waves >= WAVES - 1 && late.length === 0) break
     }
-    if (accepted === 0) return `401 on ${asked} of ${asked} new connections, from the logout on`
+    if (accepted === 0) return `401 on ${sent} of ${sent} new connections, from the logout on`
     throw new Refusal(
-      `${accepted} of ${asked} new connections were accepted after the logout, the last ${Math.round(acceptedMs)} ms after it.`,
+      `${accepted} of ${sent} new connections were accepted after the logout, the last ${Math.round(acceptedMs)} ms after it.`,
     )
   }
 
   async function askWave(): Promise<readonly SmokeResponse[]> {
     const count = Math.ceil(connections / WAVES)
-    const asked = urls.flatMap((url) => Array.from({ length: count }, () => ask(url, '/api/me', { token })))
-    return Promise.all(asked)
+    const sent = urls.flatMap((url) => Array.from({ length: count }, () => post(url, '/api/me', { token })))
+    return Promise.all(sent)
   }
 }
 
-function expected(response: SmokeResponse, status: number, reason: string | null = null): SmokeResponse {
+function expectResponse(
+  response: SmokeResponse,
+  status: number,
+  reason: string | null = null,
+): SmokeResponse {
   if (response.status === status && response.reason === reason) return response
   const outcome =
     response.reason === null ? 'success' : `${response.reason}: ${printable(String(response.body.error))}`

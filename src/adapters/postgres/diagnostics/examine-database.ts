@@ -58,7 +58,7 @@ export async function examineDatabase(settings: DatabaseSettings): Promise<reado
   // Pending migrations create what these checks would report as missing.
   if (Array.isArray(pending) && pending.length === 0) {
     const conditions = serviceConditions(url, QUERY_MS)
-    results.push(...(await conditions.catch((error: unknown) => [failed('database.schema', error)])))
+    results.push(...(await conditions.catch((error: unknown) => [toFailure('database.schema', error)])))
   }
   if (isPooled && prepared)
     results.push(await attempt('database.prepared', () => checkPreparedStatements(url, QUERY_MS)))
@@ -69,11 +69,11 @@ async function attempt(name: string, check: () => Promise<CheckResult>): Promise
   try {
     return await check()
   } catch (error) {
-    return failed(name, error)
+    return toFailure(name, error)
   }
 }
 
-function failed(name: string, error: unknown): CheckResult {
+function toFailure(name: string, error: unknown): CheckResult {
   const { message, cause } = error as Error
   const hint =
     sqlState(cause) === TOO_MANY_CONNECTIONS

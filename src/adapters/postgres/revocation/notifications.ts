@@ -35,11 +35,11 @@ export function decodeNotification(payload: string): ProtocolMessage | null {
     case 'forget 0':
       return changed([{ kind: 'everything' }])
     case 'beat 2':
-      return numbered(second, (n) => ({ kind: 'beat', instance: first, n }))
+      return parseNumbered(second, (n) => ({ kind: 'beat', instance: first, n }))
     case 'ask 2':
-      return numbered(second, (n) => ({ kind: 'ask', instance: first, n }))
+      return parseNumbered(second, (n) => ({ kind: 'ask', instance: first, n }))
     case 'seen 3':
-      return numbered(third, (n) => ({ kind: 'seen', instance: first, asker: second, n }))
+      return parseNumbered(third, (n) => ({ kind: 'seen', instance: first, asker: second, n }))
     case 'bye 1':
       return { kind: 'bye', instance: first }
   }
@@ -49,7 +49,7 @@ export function decodeNotification(payload: string): ProtocolMessage | null {
   return null
 }
 
-function numbered(word: string, message: (n: number) => ProtocolMessage): ProtocolMessage | null {
+function parseNumbered(word: string, message: (n: number) => ProtocolMessage): ProtocolMessage | null {
   return /^[1-9]\d{0,14}$/.test(word) ? message(Number(word)) : null
 }
 

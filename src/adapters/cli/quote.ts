@@ -1,4 +1,4 @@
 /** Quotes the text as one word of a POSIX shell. */
-export function quoted(text: string): string {
+export function quote(text: string): string {
   return /^[\w:/.=@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

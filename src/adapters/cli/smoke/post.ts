@@ -19,7 +19,7 @@ export interface SmokeResponse {
 }
 
 /** Posts to a deployment on a new connection. Throws `Refusal` when the response is not Latchkey's. */
-export async function ask(
+export async function post(
   base: URL,
   path: string,
   { token, body }: { readonly token?: string; readonly body?: object } = {},
