@@ -154,7 +154,7 @@ describe('the document of a running service', () => {
 })
 
 test('the page shows a finite description of a recursive schema', async () => {
-  const { typeOf } = await import(new URL('schema.js', FOLDER).href)
+  const { describeType } = await import(new URL('schema.js', FOLDER).href)
   const document = { rule: { anyOf: [{ type: 'string' }, { type: 'array', items: { $ref: '#/rule' } }] } }
-  assert.match(typeOf(document, { $ref: '#/rule' }), /^string \| list of string \| list of .*…$/)
+  assert.match(describeType(document, { $ref: '#/rule' }), /^string \| list of string \| list of .*…$/)
 })
