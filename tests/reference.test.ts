@@ -183,7 +183,7 @@ describe('The page of the package', () => {
 describe('The tables of properties on the page of the package', () => {
   for (const [heading, source, name] of [
     ['Options of runProgram', 'src/program/program.ts', 'Composition'],
-    ['Options of route', 'src/adapters/http/routing/route.ts', 'Declaration'],
+    ['Options of route', 'src/adapters/http/routing/route.ts', 'TypedDeclaration'],
     ['Context of a handler', 'src/adapters/http/request/context.ts', 'RequestContext'],
     ['createTestApp', 'src/testing/test-app.ts', 'TestApp'],
   ] as const)

@@ -24,6 +24,25 @@ export interface LoginToken {
   readonly lastUsedAtMs: number | null
 }
 
+/** Returns a new login token, which expires `ttlMs` after its creation, or never when that is null. */
+export function createLoginToken(
+  id: string,
+  customerId: string,
+  createdAtMs: number,
+  ttlMs: number | null,
+): LoginToken {
+  return {
+    id,
+    customerId,
+    name: LOGIN_TOKEN_NAME,
+    abilities: LOGIN_TOKEN_ABILITIES,
+    createdAtMs,
+    expiresAtMs: ttlMs === null ? null : createdAtMs + ttlMs,
+    revokedAtMs: null,
+    lastUsedAtMs: null,
+  }
+}
+
 /** Returns the problem with the name of a named token as one sentence, or null when it is valid. */
 export function tokenNameProblem(name: string): string | null {
   const length = [...name].length
@@ -51,9 +70,4 @@ export interface OwnedToken {
 /** Whether the token authenticates its owner at `nowMs`: it is active, and the customer is not disabled. */
 export function authenticates({ token, customer }: OwnedToken, nowMs: number): boolean {
   return customer.disabledAtMs === null && tokenState(token, nowMs) === 'active'
-}
-
-/** Returns when a token created at `createdAtMs` expires, or null when `ttlMs` is null: never. */
-export function expiresAt(createdAtMs: number, ttlMs: number | null): number | null {
-  return ttlMs === null ? null : createdAtMs + ttlMs
 }

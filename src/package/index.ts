@@ -18,7 +18,8 @@ export {
   RouteRefused,
   type Schema,
 } from '../adapters/http/routing/declared-route.ts'
-export { type Readable, type RoutePattern, route } from '../adapters/http/routing/route.ts'
+export { type Readable, route } from '../adapters/http/routing/route.ts'
+export type { RoutePattern } from '../adapters/http/routing/route-pattern.ts'
 export type { Configuration } from '../application/configuration.ts'
 export { createDeadline, type Deadline } from '../application/deadline.ts'
 export {

@@ -1,8 +1,5 @@
-import {
-  type DatabaseEvent,
-  type DatabasePool,
-  openPool,
-} from '../../src/adapters/postgres/connection/pool.ts'
+import { type DatabasePool, openPool } from '../../src/adapters/postgres/connection/pool.ts'
+import type { DatabaseEvent } from '../../src/adapters/postgres/connection/pool-options.ts'
 import { postgresCustomers } from '../../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts'
 import type { Stores } from '../../src/testing/stores.ts'

@@ -181,9 +181,9 @@ export function listLogEvents(): readonly LogEvent[] {
     .filter((file) => file.endsWith('.ts') && !file.startsWith('testing/'))
     .map((file) => readFileSync(join(ROOT, 'src', file), 'utf8'))
   const kinds: Readonly<Record<string, readonly string[]>> = {
-    cache: kindsOf('adapters/postgres/revocation/invalidations.ts'),
-    database: kindsOf('adapters/postgres/connection/pool.ts'),
-    worker: kindsOf('adapters/node-cluster/workers.ts'),
+    cache: kindsOf('adapters/postgres/revocation/suspension.ts'),
+    database: kindsOf('adapters/postgres/connection/pool-options.ts'),
+    worker: kindsOf('adapters/node-cluster/supervisor.ts'),
   }
   const events = files.flatMap((text) => [
     ...[...text.matchAll(CALL)].flatMap(([, level = null, , name = '']) =>

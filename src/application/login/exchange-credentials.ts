@@ -1,10 +1,5 @@
 import type { Customer } from '../../domain/customer.ts'
-import {
-  expiresAt,
-  LOGIN_TOKEN_ABILITIES,
-  LOGIN_TOKEN_NAME,
-  type LoginToken,
-} from '../../domain/login-token.ts'
+import { createLoginToken } from '../../domain/login-token.ts'
 import type { AuditReason } from '../audit-events.ts'
 import type { CustomerCredentials } from '../ports/customers.ts'
 import type { HashingSlot } from '../ports/password-hasher.ts'
@@ -53,7 +48,7 @@ export function createExchangeCredentials(
     verifiedHash: string,
   ): Promise<LoggedIn | null> {
     const { secret, digest } = secrets.issue()
-    const token = createLoginToken(customer)
+    const token = createLoginToken(ids.next(), customer.id, clock.nowMs(), tokenTtlMs)
     const revoked = await deadline.run((timeoutMs) =>
       loginTokens.replace({ token, digest, verifiedHash }, timeoutMs),
     )
@@ -63,20 +58,6 @@ export function createExchangeCredentials(
     audit.record('token.issued', { ...fields, tokenId: token.id, tokenName: token.name })
     audit.record('login.succeeded', { ...fields, tokenId: token.id })
     return { secret, token }
-  }
-
-  function createLoginToken(customer: Customer): LoginToken {
-    const createdAtMs = clock.nowMs()
-    return {
-      id: ids.next(),
-      customerId: customer.id,
-      name: LOGIN_TOKEN_NAME,
-      abilities: LOGIN_TOKEN_ABILITIES,
-      createdAtMs,
-      expiresAtMs: expiresAt(createdAtMs, tokenTtlMs),
-      revokedAtMs: null,
-      lastUsedAtMs: null,
-    }
   }
 
   /** Replaces a dated hash by a new one. A failure does not matter: the login has succeeded. */

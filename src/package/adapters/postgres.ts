@@ -1,5 +1,6 @@
 export { DatabaseRefused, DatabaseUnreachable } from '../../adapters/postgres/connection/database-refused.ts'
-export { type DatabasePool, openPool, type PoolOptions } from '../../adapters/postgres/connection/pool.ts'
+export { type DatabasePool, openPool } from '../../adapters/postgres/connection/pool.ts'
+export type { PoolOptions } from '../../adapters/postgres/connection/pool-options.ts'
 export type { Result, Row, Session, Statement } from '../../adapters/postgres/connection/session.ts'
 export { postgresCustomers } from '../../adapters/postgres/customers.ts'
 export { checkServer } from '../../adapters/postgres/diagnostics/check-server.ts'

@@ -1,4 +1,4 @@
-import type { Instance } from '../../../src/adapters/postgres/revocation/instance.ts'
+import type { Instance } from '../../../src/adapters/postgres/revocation/protocol.ts'
 import type { TriggerState } from '../../../src/adapters/postgres/revocation/trigger-state.ts'
 import type { Machine } from './machine.ts'
 import type { Run } from './run.ts'

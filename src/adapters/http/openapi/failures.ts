@@ -1,31 +1,11 @@
 import { type FailureReason, STATUS_BY_REASON } from '../failure-reasons.ts'
 import { toFailureResponse } from '../response/failure-response.ts'
 import type { Route } from '../routing/declared-route.ts'
+import { failureReasons } from './failure-reasons.ts'
 import { FAILURE_SAMPLES } from './failure-samples.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 const REASONS = Object.keys(STATUS_BY_REASON) as readonly FailureReason[]
-
-/** Returns the reasons for which a route may refuse a request. */
-function failureReasons(route: Route): ReadonlySet<FailureReason> {
-  const validates = [route.params, route.query, route.body].some((schema) => schema !== null)
-  return new Set([
-    'invalid_request',
-    'request_timeout',
-    'payload_too_large',
-    'expectation_failed',
-    'headers_too_large',
-    'internal',
-    'unavailable',
-    ...(route.auth === 'customer' ? (['missing_token', 'invalid_token', 'too_many_requests'] as const) : []),
-    ...(route.auth === 'service' ? (['invalid_service_token'] as const) : []),
-    ...(route.abilities.length > 0 ? (['insufficient_scope'] as const) : []),
-    ...(route.hasParams ? (['not_found'] as const) : []),
-    ...(route.body === null ? [] : (['invalid_json', 'unsupported_media_type'] as const)),
-    ...(validates ? (['validation_failed'] as const) : []),
-    ...route.throws,
-  ])
-}
 
 /** The schema of the failure envelope, and of its additional sentences by field. */
 export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {

@@ -6,19 +6,10 @@ import type { RequestContext } from '../request/context.ts'
 import type { FileResponse } from '../response/file-response.ts'
 import type { JsonBody, ResponseFields } from '../response/json-body.ts'
 import type { StreamedList } from '../response/streamed-list.ts'
-import { type Auth, declareRoute, type Method, type Route, type Schema } from './declared-route.ts'
-
-/** Method and path below `/api`. A segment such as `:id` is a parameter. */
-export type RoutePattern = `${Method} /${string}`
+import { type Auth, declareRoute, type Route, type Schema } from './declared-route.ts'
+import type { PathParams, RoutePattern } from './route-pattern.ts'
 
 type Output<S, Fallback> = S extends Schema ? v.InferOutput<S> : Fallback
-
-type ParameterName<Path extends string> = Path extends `${infer Part}/${infer Rest}`
-  ? ParameterName<Part> | ParameterName<Rest>
-  : Path extends `:${infer Name}`
-    ? Name
-    : never
-type PathParams<Pattern extends string> = { readonly [Name in ParameterName<Pattern>]: string }
 
 type CallerContext<A extends Auth> = A extends 'customer'
   ? Caller

@@ -26,3 +26,11 @@ export function createConnection(socket: Socket): Connection {
     failure: null,
   }
 }
+
+/** Removes the item. Returns false when it is not in the list. */
+export function removeItem<T>(items: T[], item: T): boolean {
+  const index = items.indexOf(item)
+  if (index === 0) items.shift()
+  else if (index > 0) items.splice(index, 1)
+  return index >= 0
+}

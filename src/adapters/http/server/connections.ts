@@ -3,7 +3,7 @@ import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { EndedRequest } from '../../../application/ports/request-observers.ts'
 import { RequestTimeout } from '../errors.ts'
 import { CLIENT_GONE } from './client-gone.ts'
-import { type Connection, createConnection } from './connection.ts'
+import { type Connection, createConnection, removeItem } from './connection.ts'
 import type { Exchange } from './exchange.ts'
 import { PipelineScheduler } from './pipelining.ts'
 import { refuseConnection } from './refuse.ts'
@@ -44,7 +44,7 @@ export function trackConnections(
       return openCount
     },
 
-    open,
+    open: () => [...connections.values()].flatMap((connection) => connection.open),
 
     add(socket) {
       const connection = createConnection(socket)
@@ -116,17 +116,13 @@ export function trackConnections(
     },
   }
 
-  function open(): readonly Exchange[] {
-    return [...connections.values()].flatMap((connection) => connection.open)
-  }
-
   function connectionFor(socket: Socket): Connection {
     return connections.get(socket) as Connection
   }
 
   function end(exchange: Exchange, connection: Connection): void {
     // The connection may have ended the exchange before its response closed.
-    if (!take(connection.open, exchange)) return
+    if (!removeItem(connection.open, exchange)) return
     openCount -= 1
     if (!exchange.response.writableFinished) exchange.cancel(CLIENT_GONE)
     exchange.span?.end(exchange)
@@ -140,7 +136,7 @@ export function trackConnections(
   /** Drops the requests queued behind a response that closes the connection. */
   function condemn(connection: Connection): void {
     connection.condemned = true
-    for (const exchange of connection.waiting) if (take(connection.open, exchange)) openCount -= 1
+    for (const exchange of connection.waiting) if (removeItem(connection.open, exchange)) openCount -= 1
     connection.waiting = []
   }
 
@@ -151,12 +147,4 @@ export function trackConnections(
     if (connection.failure === null) return
     refuseConnection(socket, connection.failure, accessLog, onEnded)
   }
-}
-
-/** Removes the item. Returns false when it is not in the list. */
-function take<T>(items: T[], item: T): boolean {
-  const index = items.indexOf(item)
-  if (index === 0) items.shift()
-  else if (index > 0) items.splice(index, 1)
-  return index >= 0
 }

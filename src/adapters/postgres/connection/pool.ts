@@ -4,27 +4,10 @@ import { type Health, sessionOn } from './client-session.ts'
 import { DatabaseRefused, DatabaseUnreachable } from './database-refused.ts'
 import { driverUrl } from './driver-url.ts'
 import { ImmediateCloseClient } from './immediate-close-client.ts'
+import type { PoolOptions } from './pool-options.ts'
 import type { Session } from './session.ts'
 import { prepareSession } from './session-settings.ts'
 import { judge } from './sql-state.ts'
-
-/** An event of the pool, for the log. */
-export interface DatabaseEvent {
-  readonly kind: 'connection_lost' | 'standby_refused' | 'read_only' | 'disk_full'
-  readonly detail: string
-}
-
-/** The options of a pool. */
-export interface PoolOptions {
-  /** `postgres://` URL of the database, or of a pooler in front of it. */
-  readonly url: string
-  /** The largest number of connections. */
-  readonly max: number
-  /** False for a pooler that breaks prepared statements. */
-  readonly prepared: boolean
-  /** Called for each event, such as a lost connection. */
-  readonly onEvent: (event: DatabaseEvent) => void
-}
 
 /** Connections to one PostgreSQL database, at most `max`. */
 export interface DatabasePool {

@@ -1,30 +1,9 @@
-import type { Invalidation } from '../../../application/ports/invalidations.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { type Acknowledgements, acknowledgements } from './acknowledgements.ts'
 import { createHeartbeats } from './heartbeats.ts'
 import { createLease } from './lease.ts'
 import { decodeNotification, encodeNotification, type ProtocolMessage } from './notifications.ts'
+import type { Instance, InstanceOptions } from './protocol.ts'
 import type { TriggerState } from './trigger-state.ts'
-
-/** One instance's part in the invalidation protocol, over any transport; decision record 0007 explains it. */
-export interface Instance {
-  /** The listener connection receives notifications from now on. */
-  connected(): void
-  /** The listener connection is lost: cached validations may not be used. */
-  disconnected(): void
-  /** A notification was received. */
-  received(payload: string): void
-  /** The statement that published a payload of this instance has committed, and found the triggers in this state. */
-  published(payload: string, triggers: TriggerState): void
-  /** Sends a heartbeat if the listener connection is up. Called every `BEAT_MS`. */
-  beat(): void
-  /** Whether cached validations may be used now. */
-  holdsLease(): boolean
-  /** Resolves when every instance has applied all changes committed before the call. */
-  settled(): Promise<void>
-  /** Ends the lease and publishes that this instance has stopped serving. */
-  leave(): void
-}
 
 /** Creates an instance with a unique name. `send` may lose or delay payloads. */
 export function protocolInstance({
@@ -34,16 +13,7 @@ export function protocolInstance({
   apply,
   warn,
   onReturn = () => {},
-}: {
-  readonly name: string
-  readonly clock: Clock
-  readonly send: (payload: string) => void
-  readonly apply: (invalidation: Invalidation) => void
-  /** Called with a notification that cannot be decoded. */
-  readonly warn: (payload: string) => void
-  /** Called with the milliseconds that each heartbeat took to return. */
-  readonly onReturn?: ((lagMs: number) => void) | undefined
-}): Instance {
+}: InstanceOptions): Instance {
   const lease = createLease(clock)
   const others: Acknowledgements = acknowledgements({
     clock,
