@@ -85,8 +85,11 @@ function documentedRoutes(
   ]
 }
 
+/** The version of the HTTP contract, which is independent of the version of the program. */
+const CONTRACT = 'v4'
+
 async function describeAt(routes: readonly Route[], serverUrl: string): Promise<ApiDocument> {
   // Not needed at startup, and never by most instances.
   const { openApiDocument } = await import('../adapters/http/openapi/document.ts')
-  return openApiDocument(routes, { title: 'Latchkey API', label: 'v4', serverUrl })
+  return openApiDocument(routes, { title: 'Latchkey API', label: CONTRACT, serverUrl })
 }

@@ -38,8 +38,9 @@ async function createAdapters() {
   })
   assert.ok(invalidations)
   const ports = {
-    customers,
-    loginTokens,
+    // Their methods are on the prototype, as those of a class.
+    customers: Object.create(customers) as typeof customers,
+    loginTokens: Object.create(loginTokens) as typeof loginTokens,
     invalidations,
     throttle: memoryLoginThrottle(configuration, clock),
     passwords: fakePasswords(),

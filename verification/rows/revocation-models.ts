@@ -137,7 +137,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
     },
 
     received(payload) {
-      // Earlier notifications do not matter: the connection begins with an empty cache.
+      // Earlier notifications do not matter: the first heartbeat of the next connection clears the cache (see \`reset\`).
       if (!isConnected) return`,
     replace: `others.disconnected()
     },

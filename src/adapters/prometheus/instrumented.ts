@@ -8,13 +8,14 @@ import {
   Unavailable,
 } from '../../domain/errors.ts'
 import { isPromise } from '../../lib/maybe-promise.ts'
+import { methods } from '../../lib/methods.ts'
 import type { LoginResult } from './definitions.ts'
 import type { ServiceMetrics, Validations } from './service-metrics.ts'
 
 /** Counts the lookups of login tokens: a synchronous result comes from the cache. */
 export function instrumentedLoginTokens(inner: LoginTokens, validations: Validations): LoginTokens {
   return {
-    ...inner,
+    ...methods(inner),
     findByDigest(digest, timeoutMs) {
       const found = inner.findByDigest(digest, timeoutMs)
       if (isPromise(found)) validations.database++
@@ -27,7 +28,7 @@ export function instrumentedLoginTokens(inner: LoginTokens, validations: Validat
 /** Counts the secrets that are rejected by form or checksum. */
 export function instrumentedSecrets(inner: TokenSecrets, validations: Validations): TokenSecrets {
   return {
-    ...inner,
+    ...methods(inner),
     digestOf(presented) {
       const digest = inner.digestOf(presented)
       if (digest === null) validations.checksum++

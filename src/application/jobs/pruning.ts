@@ -43,19 +43,20 @@ export function startPruning(
   const failing = new Set<string>()
   let isStopped = false
   let round = Promise.resolve()
-  let wake = clock.after(firstMs * (1 + Math.random()), begin)
+  /** Ends the present pause: cancels its timer, and lets a running round see that it is stopped. */
+  let endPause = clock.after(firstMs * (1 + Math.random()), begin)
 
   return {
     stop() {
       isStopped = true
-      wake()
+      endPause()
       return round
     },
   }
 
   function begin(): void {
     round = pruneAll().then(() => {
-      if (!isStopped) wake = clock.after(everyMs, begin)
+      if (!isStopped) endPause = clock.after(everyMs, begin)
     })
   }
 
@@ -79,11 +80,11 @@ export function startPruning(
     while (!isStopped && (await prune(PRUNE_BATCH_SIZE, STEP_TIMEOUT_MS)) === PRUNE_BATCH_SIZE) {
       await new Promise<void>((resolve) => {
         const cancel = clock.after(pauseMs, resolve)
-        wake = () => {
+        endPause = () => {
           cancel()
           resolve()
         }
-        if (isStopped) wake()
+        if (isStopped) endPause()
       })
     }
   }

@@ -1,5 +1,6 @@
 import { authenticates, type Digest, type OwnedToken } from '../../domain/login-token.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { methods } from '../../lib/methods.ts'
 import type { Cache } from '../ports/cache.ts'
 import type { Invalidation, Invalidations } from '../ports/invalidations.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
@@ -46,7 +47,7 @@ export function cachedLoginTokens(
   cache.onRemoved((digest, { owned }) => index.delete(owned.customer.id, digest))
 
   return {
-    ...inner,
+    ...methods(inner),
     findByDigest(digest, timeoutMs) {
       if (!invalidations.isCurrent()) return beginFill(digest, timeoutMs).reading
       const cached = cache.get(digest)

@@ -1,3 +1,4 @@
+import { methods } from '../../lib/methods.ts'
 import type { Customers } from '../ports/customers.ts'
 import type { Invalidation, Invalidations } from '../ports/invalidations.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
@@ -25,7 +26,7 @@ export async function publishInvalidation<T>(
 /** Login tokens whose changes resolve once every instance has applied them, whether or not this one has a cache. */
 export function invalidatingLoginTokens(inner: LoginTokens, invalidations: Invalidations): LoginTokens {
   return {
-    ...inner,
+    ...methods(inner),
     replace: (login, timeoutMs) =>
       publishInvalidation(
         invalidations,
@@ -61,7 +62,6 @@ export function invalidatingCustomers(inner: Customers, invalidations: Invalidat
   const publish = <T>(customerId: string, change: Promise<T>): Promise<T> =>
     publishInvalidation(invalidations, { kind: 'customer', customerId }, change)
   return {
-    // Not `...inner`: an adapter may be an instance of a class, whose methods a spread leaves out.
     findByEmail: (email, timeoutMs) => inner.findByEmail(email, timeoutMs),
     add: (credentials, timeoutMs) => inner.add(credentials, timeoutMs),
     addMany: (credentials, timeoutMs) => inner.addMany(credentials, timeoutMs),

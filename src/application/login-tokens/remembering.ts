@@ -1,10 +1,11 @@
+import { methods } from '../../lib/methods.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
 import type { UnknownTokenLimit } from './unknown-token-limit.ts'
 
 /** Login tokens that become known when they are issued. */
 export function rememberingIssued(inner: LoginTokens, limit: UnknownTokenLimit): LoginTokens {
   return {
-    ...inner,
+    ...methods(inner),
     async replace(login, timeoutMs) {
       const revoked = await inner.replace(login, timeoutMs)
       if (revoked !== null) limit.remember(login.digest)

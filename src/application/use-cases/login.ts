@@ -28,7 +28,11 @@ export interface LoginSettings {
   readonly loginLimitAccount: LoginLimit | null
 }
 
-/** Wraps the exchange of the credentials, from the inside out. The first wrapper of the expression runs first. */
+/**
+ * A login passes these steps, in this order: wait for a slot of its account and address; record the outcome in the audit
+ * log; refuse when the hashing queue is full; reserve an attempt of the throttle; wait for a hashing slot; exchange the
+ * credentials, that is find, verify and replace.
+ */
 export function createLogin(
   ports: ExchangePorts & Pick<Ports, 'throttle'>,
   { tokenTtlMs, loginLimitAccount }: LoginSettings,

@@ -90,7 +90,8 @@ export async function startServer(
   server.on('connection', (socket) => connections.add(socket))
   server.on('request', (request, response) => serve(request, response, false))
   server.on('checkContinue', (request, response) => serve(request, response, true))
-  // After a failed expectation, a client may omit its body, so the bytes that follow cannot be trusted.
+  // `checkRequest` refuses the expectation. True closes the connection: the client may omit its body, so the bytes that
+  // follow cannot be trusted.
   server.on('checkExpectation', (request, response) => serve(request, response, true))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
     connections.failed(socket as never, error),

@@ -47,7 +47,7 @@ export function protocolInstance({
     },
 
     received(payload) {
-      // Earlier notifications do not matter: the connection begins with an empty cache.
+      // Earlier notifications do not matter: the first heartbeat of the next connection clears the cache (see `reset`).
       if (!isConnected) return
       const message = decodeNotification(payload)
       if (message === null) {

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { methods } from '../../src/lib/methods.ts'
+
+class Counter {
+  #count = 0
+  add(): number {
+    this.#count += 1
+    return this.#count
+  }
+}
+
+class DoubleCounter extends Counter {
+  override add(): number {
+    super.add()
+    return super.add()
+  }
+  reset = () => 'reset'
+}
+
+describe('The methods of an adapter', () => {
+  it('survive a spread when the adapter is an instance of a class, with its state and its parent', () => {
+    const counter = new DoubleCounter()
+    const decorated = Object.assign({}, methods(counter))
+    assert.deepEqual(Object.keys(decorated).sort(), ['add', 'reset'])
+    assert.deepEqual([decorated.add(), counter.add(), decorated.reset()], [2, 4, 'reset'])
+  })
+
+  it('are the adapter itself when it is a plain object', () => {
+    const plain = { add: () => 1 }
+    assert.equal(methods(plain), plain)
+  })
+})
