@@ -44,15 +44,23 @@ export function openAuditLog({
   }
 }
 
+/** For each event, the fields that its line may contain, each with its name in the line. */
+const LINE_FIELDS: ReadonlyMap<string, readonly (readonly [field: string, lineName: string])[]> = new Map(
+  Object.entries(AUDIT_EVENTS).map(([event, { recordedFields }]) => [
+    event,
+    ['requestId', 'address', ...recordedFields, 'reason'].map((field) => [field, auditFieldName(field)]),
+  ]),
+)
+
 /** Returns the fields that the line of this event may contain; others are dropped. */
 function toLineFields(
   event: AuditEventName,
   fields: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const names = ['requestId', 'address', ...AUDIT_EVENTS[event].recordedFields, 'reason']
-  return Object.fromEntries(
-    names.flatMap((name) => (name in fields ? [[auditFieldName(name), fields[name]]] : [])),
-  )
+  const line: Record<string, unknown> = {}
+  for (const [field, lineName] of LINE_FIELDS.get(event) ?? [])
+    if (field in fields) line[lineName] = fields[field]
+  return line
 }
 
 /** Returns the name of a field in an audit line, such as `customer_id` for `customerId`. */
