@@ -124,9 +124,13 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
     it('a missing, a damaged and a cheaper hash take as long as the configured cost', SENTENCE, async () => {
       const slot = create(10).queue(new AbortController().signal)
       const same = VECTORS[3][1]
-      const full = await shortestMs(() => slot.verify('wrong', same))
       for (const other of [null, same.slice(0, -1), VECTORS[1][1]]) {
-        const ms = await shortestMs(() => slot.verify('wrong', other))
+        let [full, ms] = [Number.POSITIVE_INFINITY, 0]
+        // A busy machine can delay either measurement. A verification that skips the work is short in every attempt.
+        for (let attempt = 1; attempt <= 5 && ms <= full / 2; attempt++) {
+          full = await shortestMs(() => slot.verify('wrong', same))
+          ms = await shortestMs(() => slot.verify('wrong', other))
+        }
         assert.ok(ms > full / 2, `${JSON.stringify(other)}: ${ms} of ${full} ms`)
       }
     })
