@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path'
 import { type Binaries, cannotRun } from './binaries.ts'
 import type { DataFolder } from './data-folder.ts'
+import { isEarlySignal } from './early-signal.ts'
 import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import type { Host } from './host.ts'
 import { killOrphans } from './postmaster.ts'
@@ -38,7 +39,7 @@ export async function ensureCluster(host: Host, folder: DataFolder, binaries: Bi
       lchownSync(draft, folder.account.uid, folder.account.gid)
       lchownSync(passwordFile, folder.account.uid, folder.account.gid)
     }
-    await initdb(host, folder, binaries, draft, passwordFile)
+    while (!(await initdb(host, folder, binaries, draft, passwordFile)));
     renameSync(draft, folder.cluster)
     syncFolder(folder.path)
     return true
@@ -66,13 +67,14 @@ async function removeDrafts(path: string): Promise<void> {
   }
 }
 
+/** Returns false when a signal ended initdb before it ran. */
 async function initdb(
   host: Host,
   folder: DataFolder,
   binaries: Binaries,
   draft: string,
   passwordFile: string,
-): Promise<void> {
+): Promise<boolean> {
   const child = spawn(
     binaries.initdb,
     [
@@ -90,9 +92,11 @@ async function initdb(
       ...accountIdentity(folder),
     },
   )
-  const { code, output } = await outcome(host, binaries.initdb, child)
-  if (code === 0) return
-  const cause = output.split('\n').find((line) => /error:|FATAL:|PANIC:/.test(line)) ?? `exit code ${code}`
+  const { code, signal, output } = await outcome(host, binaries.initdb, child)
+  if (code === 0) return true
+  if (isEarlySignal(signal)) return false
+  const cause =
+    output.split('\n').find((line) => /error:|FATAL:|PANIC:/.test(line)) ?? `exit code ${code ?? signal}`
   throw new EmbeddedPostgresRefused(
     `The data folder ${folder.path} could not be prepared: ${cause.replace(/^.*(error|FATAL|PANIC):\s*/, '')}. ` +
       'Set DATA_DIR to another folder, or DATABASE_URL to a PostgreSQL server.',
@@ -103,13 +107,13 @@ function outcome(
   host: Host,
   program: string,
   child: ChildProcess,
-): Promise<{ code: unknown; output: string }> {
+): Promise<{ code: number | null; signal: NodeJS.Signals | null; output: string }> {
   let output = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     output += text
   })
   return new Promise((resolve, reject) => {
     child.once('error', (error) => reject(cannotRun(host, program, error)))
-    child.once('close', (code, signal) => resolve({ code: code ?? signal, output }))
+    child.once('close', (code, signal) => resolve({ code, signal, output }))
   })
 }

