@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs in whatever Node it meets, so its own syntax stays old.
+// Must parse on old versions of Node, to report that they are too old.
 import { existsSync } from 'node:fs'
 
 const source = new URL('../src/main.ts', import.meta.url)
@@ -16,7 +16,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   fail('The development packages are missing; run npm ci, or npm run build and node dist/main.js.')
 }
 
-// In this very process, so that signals arrive where the service handles them.
+// In this process, so that the service receives its signals.
 async function translatesTypeScript() {
   try {
     const { register } = await import('tsx/esm/api')

@@ -17,6 +17,18 @@ describe('The documents', () => {
     assert.deepEqual(broken, [])
   })
 
+  test('name no script that package.json lacks', () => {
+    const { scripts } = JSON.parse(read('package.json'))
+    const named = files.flatMap((file) =>
+      [...read(file).matchAll(/npm run ([\w-]+)/g)].map(([, name]) => name ?? ''),
+    )
+    assert.ok(named.length > 10)
+    assert.deepEqual(
+      named.filter((name) => !(name in scripts)),
+      [],
+    )
+  })
+
   test('are listed in the index, except decisions', () => {
     const index = read('docs/README.md')
     assert.deepEqual(

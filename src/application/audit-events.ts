@@ -32,7 +32,7 @@ export const AUDIT_EVENTS = {
     reasons: {},
   },
   'token.revoked': {
-    meaning: 'tokens were revoked: the named one, or `count` tokens of the customer',
+    meaning: 'one token was revoked, or `count` tokens of the customer',
     recordedFields: ['service', 'customerId', 'tokenId', 'tokenName', 'count'],
     reasons: {
       replaced: 'by a new login',

@@ -14,6 +14,7 @@ type CleanUp = (options: StopOptions) => void | Promise<void>
  */
 export class Lifecycle {
   readonly #cleanUps: CleanUp[] = []
+  #stopped: Promise<void> | null = null
   #server: RunningServer | null = null
 
   /** The bound address; empty before the server listens. */
@@ -39,10 +40,18 @@ export class Lifecycle {
     )
   }
 
-  /** Cleans up every part once, also after a clean-up failed; rejects with the first error. */
-  async stop(options: StopOptions): Promise<void> {
+  /**
+   * Cleans up every part, also after a clean-up failed; rejects with the first error. A later call returns the promise of
+   * the first one.
+   */
+  stop(options: StopOptions): Promise<void> {
+    this.#stopped ??= this.#cleanUpAll(options)
+    return this.#stopped
+  }
+
+  async #cleanUpAll(options: StopOptions): Promise<void> {
     const errors: unknown[] = []
-    for (const cleanUp of this.#cleanUps.splice(0).reverse()) {
+    for (const cleanUp of this.#cleanUps.toReversed()) {
       try {
         await cleanUp(options)
       } catch (error) {

@@ -8,8 +8,9 @@ import type { AccessLogMode } from '../application/ports/access-log.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
 
 /**
- * Returns the custom audit log, which closes itself. Without one, opens the file of `AUDIT_LOG`, or else writes to
- * `lines`, which is standard output by default; null drops the events. It is silent at the log level `silent`.
+ * Returns the custom audit log, which its creator closes. Without one, opens the file of `AUDIT_LOG`, or else writes to
+ * `lines`, which is standard output by default; null drops the events. Events that go to `lines` are dropped at the log
+ * level `silent`.
  */
 export function createAuditLog(
   { auditLog, logLevel }: Configuration,

@@ -48,7 +48,7 @@ export async function openPostgres(
       },
     })
     const readiness = postgresReadiness(pool, {
-      nowMs: context.clock.monotonicMs,
+      nowMs: () => context.clock.monotonicMs(),
       onProblems: (detail) => log.error('database.problem', { detail }),
     })
     const invalidations = role === 'service' ? openInvalidations(server, context) : null

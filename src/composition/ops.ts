@@ -37,7 +37,7 @@ export function openOps({
       keep: times.keep,
       samples: samples.table(),
     }),
-    nowMs: clock.nowMs,
+    nowMs: () => clock.nowMs(),
     publicUrl: configuration.publicUrl,
     start: (log) => startSampling(samples, times.everyMs, log),
   }

@@ -76,13 +76,12 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
     audit,
   }
   if (metrics === undefined) return ports
-  const { connections, countActiveTokens } = database
   metrics.watch({
-    leaseHeld: invalidations.isCurrent,
-    ...(connections && { connections }),
-    ...(countActiveTokens &&
+    leaseHeld: () => invalidations.isCurrent(),
+    ...(database.connections && { connections: database.connections.bind(database) }),
+    ...(database.countActiveTokens &&
       loginTokens === database.loginTokens && {
-        activeTokens: cachedReading(countActiveTokens, clock.monotonicMs),
+        activeTokens: cachedReading(database.countActiveTokens.bind(database), () => clock.monotonicMs()),
       }),
   })
   return {

@@ -5,10 +5,10 @@ import type { Invalidations } from '../application/ports/invalidations.ts'
 import { STORE_TIMEOUT_MS } from '../application/use-cases/use-cases.ts'
 
 /** Checks once whether the database is reachable and its schema is current. Never throws. */
-export async function checkDatabase({ checkStatus, ready }: OpenDatabase): Promise<DatabaseStatus> {
+export async function checkDatabase(database: OpenDatabase): Promise<DatabaseStatus> {
   try {
-    if (checkStatus !== undefined) return await checkStatus(STORE_TIMEOUT_MS)
-    const isReady = await ready(STORE_TIMEOUT_MS)
+    if (database.checkStatus !== undefined) return await database.checkStatus(STORE_TIMEOUT_MS)
+    const isReady = await database.ready(STORE_TIMEOUT_MS)
     return { reachable: isReady, current: isReady }
   } catch {
     // A custom database may throw nevertheless, and no caller handles the rejection of a periodic check.

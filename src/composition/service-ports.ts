@@ -49,10 +49,10 @@ export async function openServicePorts(
     log,
     metrics,
   })
-  const usage = openTokenUsage(configuration, stores, adapters.usage, log)
+  const usage = openTokenUsage({ configuration, ports: stores, custom: adapters.usage, log })
   lifecycle.onStop(usage.close)
   const ports: Ports = { ...stores, usage }
-  const pruning = startTokenPruning(configuration, ports, database, log, pruningTimes)
+  const pruning = startTokenPruning({ configuration, ports, database, log, times: pruningTimes })
   lifecycle.onStop(pruning.stop)
   return { database, ports, audit, serviceTokens }
 }

@@ -39,7 +39,7 @@ export interface Service {
   readonly collectMetrics: CollectMetrics
   /** Applies these settings to all later requests. Does not change the level of `log`: its creator does. */
   reload(settings: ReloadableSettings): void
-  /** Drains the server, then stops the jobs and closes the database. A second call does nothing. */
+  /** Drains the server, then stops the jobs and closes the database. A later call waits for the first one. */
   stop(options: StopOptions): Promise<void>
 }
 

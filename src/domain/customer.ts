@@ -1,4 +1,4 @@
-import { lineProblem } from './text.ts'
+import { codePoints, lineProblem } from './text.ts'
 
 /** A customer, who may log in. Times are milliseconds since the Unix epoch. */
 export interface Customer {
@@ -39,10 +39,4 @@ export function trimmedEmail(email: string): string {
 /** Returns the form in which e-mails are compared: trimmed, with ASCII letters in lower case and no other change. */
 export function foldedEmail(email: string): string {
   return trimmedEmail(email).replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
-}
-
-function codePoints(text: string): number {
-  let count = 0
-  for (const _ of text) count++
-  return count
 }

@@ -74,7 +74,7 @@ export class LoginTokenRequired extends LatchkeyError {
   }
 }
 
-/** The problems of each field, as sentences. The adapter that received the input names the fields. */
+/** The problems of each field, as sentences. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>
 
 /** The input is invalid. No sentence repeats a value of the input. */

@@ -1,5 +1,5 @@
 import type { Customer } from './customer.ts'
-import { lineProblem } from './text.ts'
+import { codePoints, lineProblem } from './text.ts'
 
 /** The name of every login token. Any other name is that of a named token, created for a bot or a script. */
 export const LOGIN_TOKEN_NAME = 'login'
@@ -24,28 +24,27 @@ export interface LoginToken {
   readonly lastUsedAtMs: number | null
 }
 
+/** Returns a new token: neither revoked nor used. */
+export function createToken(fields: Omit<LoginToken, 'revokedAtMs' | 'lastUsedAtMs'>): LoginToken {
+  return { ...fields, revokedAtMs: null, lastUsedAtMs: null }
+}
+
 /** Returns a new login token, which expires `ttlMs` after its creation, or never when that is null. */
-export function createLoginToken(
-  id: string,
-  customerId: string,
-  createdAtMs: number,
-  ttlMs: number | null,
-): LoginToken {
-  return {
-    id,
-    customerId,
+export function createLoginToken({
+  ttlMs,
+  ...fields
+}: Pick<LoginToken, 'id' | 'customerId' | 'createdAtMs'> & { readonly ttlMs: number | null }): LoginToken {
+  return createToken({
+    ...fields,
     name: LOGIN_TOKEN_NAME,
     abilities: LOGIN_TOKEN_ABILITIES,
-    createdAtMs,
-    expiresAtMs: ttlMs === null ? null : createdAtMs + ttlMs,
-    revokedAtMs: null,
-    lastUsedAtMs: null,
-  }
+    expiresAtMs: ttlMs === null ? null : fields.createdAtMs + ttlMs,
+  })
 }
 
 /** Returns the problem with the name of a named token as one sentence, or null when it is valid. */
 export function tokenNameProblem(name: string): string | null {
-  const length = [...name].length
+  const length = codePoints(name)
   if (length < 1 || length > 100) return 'Must have 1 to 100 characters.'
   if (name === LOGIN_TOKEN_NAME) return `Must not be ${LOGIN_TOKEN_NAME}, which is the name of login tokens.`
   return lineProblem(name)

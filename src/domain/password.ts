@@ -1,3 +1,5 @@
+import { codePoints } from './text.ts'
+
 const MAX_PRESENTED_BYTES = 1024
 const MAX_SET_BYTES = 72
 const MIN_SET_CHARACTERS = 8
@@ -18,7 +20,7 @@ export function presentedPasswordProblem(password: string): string | null {
 export function newPasswordProblem(password: string): string | null {
   const problem = textProblem(password)
   if (problem !== null) return problem
-  if ([...password].length < MIN_SET_CHARACTERS) return `Must have at least ${MIN_SET_CHARACTERS} characters.`
+  if (codePoints(password) < MIN_SET_CHARACTERS) return `Must have at least ${MIN_SET_CHARACTERS} characters.`
   if (utf8Bytes(password) > MAX_SET_BYTES) return `Must have at most ${MAX_SET_BYTES} bytes.`
   if (isWholePasswordHash(password)) return 'Must be a password, not the hash of one.'
   return null

@@ -1,15 +1,16 @@
 /**
- * Returns the methods of an adapter as a plain object, so that a decorator can spread them. A spread of an instance of a
- * class would leave them out.
+ * Returns the methods of an adapter, bound to it, as a plain object that a decorator can spread. A spread of the adapter
+ * would leave out the methods of a class.
  */
 export function methods<T extends object>(adapter: T): T {
-  if (Object.getPrototypeOf(adapter) === Object.prototype) return adapter
   const found: Record<string, unknown> = {}
-  for (let level = adapter; level !== Object.prototype; level = Object.getPrototypeOf(level)) {
+  let level: object | null = adapter
+  while (level !== null && level !== Object.prototype) {
     for (const name of Object.getOwnPropertyNames(level)) {
       const value = (adapter as Record<string, unknown>)[name]
       if (typeof value === 'function' && name !== 'constructor') found[name] ??= value.bind(adapter)
     }
+    level = Object.getPrototypeOf(level)
   }
   return found as T
 }

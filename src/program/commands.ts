@@ -6,6 +6,7 @@ import { createDeadline } from '../application/deadline.ts'
 import type { Database, DatabaseContext } from '../application/ports/database.ts'
 import { createUseCases } from '../application/use-cases/use-cases.ts'
 import type { AdapterOverrides } from '../composition/adapters.ts'
+import { Lifecycle } from '../composition/lifecycle.ts'
 import { createAuditLog } from '../composition/logs.ts'
 import { createPorts } from '../composition/ports.ts'
 import { postgresDatabase } from '../composition/postgres-database.ts'
@@ -38,8 +39,11 @@ export async function withStore<T>(options: CommandOptions, use: (store: Store) 
   const { configuration, adapters = {} } = options
   // Standard output is for the command's result, so audit events go only to a file.
   const audit = createAuditLog(configuration, adapters.audit, null)
-  const database = await selectDatabase(options).open('command', createContext(options))
+  const lifecycle = new Lifecycle()
+  lifecycle.onStop(audit.close)
   try {
+    const database = await selectDatabase(options).open('command', createContext(options))
+    lifecycle.onStop(() => database.close())
     const ports = createPorts(database, { configuration, role: 'command', adapters, audit, log })
     const deadline = () => createDeadline(COMMAND_TIMEOUT_MS, systemClock)
     const { customers, importCustomers, tokens } = createUseCases(ports, configuration)
@@ -53,11 +57,10 @@ export async function withStore<T>(options: CommandOptions, use: (store: Store) 
       tokensOf: (customerId) =>
         deadline().run((timeoutMs) => ports.loginTokens.listByCustomer(customerId, timeoutMs)),
       deadline,
-      nowMs: ports.clock.nowMs,
+      nowMs: () => ports.clock.nowMs(),
     })
   } finally {
-    await database.close()
-    audit.close()
+    await lifecycle.stop({ delay: false })
   }
 }
 

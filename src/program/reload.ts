@@ -1,6 +1,7 @@
 import { readProcessConfiguration } from '../adapters/config/process-configuration.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
 import type { Log } from '../application/ports/log.ts'
+import type { AdapterOverrides } from '../composition/adapters.ts'
 import type { ReloadableSettings } from '../composition/service.ts'
 
 /**
@@ -12,6 +13,7 @@ export async function reloadConfiguration(
   audit: AuditLog,
   log: Log,
   apply: (settings: ReloadableSettings) => Promise<void>,
+  { serviceSecrets: custom }: AdapterOverrides = {},
 ): Promise<void> {
   const settings = readReloadableSettings(log)
   if (settings === null) return
@@ -19,10 +21,10 @@ export async function reloadConfiguration(
   await apply(settings)
   const names = serviceTokens.map(({ name }) => name)
   try {
-    audit.record('service.tokens_set', { serviceTokens: names })
-    log.info('settings.reloaded', {
-      detail: `LOG_LEVEL ${logLevel}, service tokens: ${names.join(', ') || 'none'}.`,
-    })
+    // A custom adapter accepts other service tokens than those of the settings.
+    if (custom === undefined) audit.record('service.tokens_set', { serviceTokens: names })
+    const tokens = custom === undefined ? `, service tokens: ${names.join(', ') || 'none'}` : ''
+    log.info('settings.reloaded', { detail: `LOG_LEVEL ${logLevel}${tokens}.` })
   } catch {
     log.error('settings.reloaded', {
       detail: 'The settings are applied, but the audit log cannot be written.',

@@ -32,6 +32,7 @@ interface RunningParts {
   readonly audit: RunningAuditLog
   readonly workers: Workers
   readonly signals: Signals
+  readonly lifecycle: Lifecycle
 }
 
 /** The options of `serve`: a service whose log can change its level. */
@@ -53,17 +54,20 @@ export async function serveByWorkers(options: ServeOptions): Promise<void> {
     const workers = await startServingWorkers(options, { database, address, abandoned: signals.end })
     if (workers === null) {
       log.info('service.stopped', { signal: await signals.end, detail: 'It had not started.' })
-      return
+      return lifecycle.stop({ delay: false })
     }
     // After a failure, running workers must not continue without their database.
     lifecycle.onStop(workers.kill)
     signals.beforeSecond(workers.kill)
     const url = configuration.publicUrl ?? address
     log.info('service.started', { address: url, detail: `${configuration.workers} workers` })
-    await runPrimary(options, { url, database, audit, workers, signals })
-  } finally {
-    await lifecycle.stop({ delay: false })
+    await runPrimary(options, { url, database, audit, workers, signals, lifecycle })
+  } catch (error) {
+    // The first error is the cause.
+    await lifecycle.stop({ delay: false }).catch(() => {})
+    throw error
   }
+  await lifecycle.stop({ delay: false })
 }
 
 /** Starts the workers on the address. Resolves with null when `abandoned` resolved first. */
@@ -91,32 +95,37 @@ function startServingWorkers(
     abandoned,
     onEvent: ({ kind, detail }) => log[kind === 'ended' ? 'warn' : 'info'](`worker.${kind}`, { detail }),
     // The primary asks workers for metrics only.
-    together: workerMetrics() as (responses: ReadonlyMap<number, unknown>) => Promise<unknown>,
+    combine: workerMetrics() as (responses: ReadonlyMap<number, unknown>) => Promise<unknown>,
   })
 }
 
 /** Serves the metrics of all workers, reloads settings and prints the welcome. Stops the workers after a signal. */
 async function runPrimary(
   { configuration, log, adapters = {} }: ServeOptions,
-  { url, database, audit, workers, signals }: RunningParts,
+  { url, database, audit, workers, signals, lifecycle }: RunningParts,
 ): Promise<void> {
   const ports = createPorts(database, { configuration, role: 'primary', adapters, audit, log })
   signals.reloadBy(() =>
-    reloadConfiguration(audit, log, async (settings) => {
-      await workers.tell(settings)
-      audit.silence(settings.logLevel === 'silent')
-      log.setLevel(settings.logLevel)
-    }),
+    reloadConfiguration(
+      audit,
+      log,
+      async (settings) => {
+        await workers.tell(settings)
+        audit.silence(settings.logLevel === 'silent')
+        log.setLevel(settings.logLevel)
+      },
+      adapters,
+    ),
   )
   const useCases = createUseCases(ports, configuration)
   const collect = async () => (await workers.ask('metrics')) as readonly MetricFamily[]
   const metrics = await startMetricsServer(collect, useCases, log, configuration)
-  process.stderr.write(await createWelcome(url, database, useCases, configuration))
+  lifecycle.onStop(metrics.close)
+  process.stderr.write(await createWelcome({ url, database, useCases, configuration }))
 
   const stop = async (name: EndingSignal) => {
     const delayMs = name === 'SIGTERM' ? configuration.drainDelayMs : 0
     await workers.stop(name, delayMs + configuration.drainDeadlineMs + LEEWAY_MS)
-    await metrics.close()
   }
   const name = await endingSignal(signals, database, () => stop('SIGINT'))
   log.info('service.stopping', { signal: name })

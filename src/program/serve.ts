@@ -23,10 +23,15 @@ async function serveAlone(options: ServeOptions): Promise<void> {
   const signals = listenToSignals(log)
   const service = await startService(options)
   signals.reloadBy(() =>
-    reloadConfiguration(service.audit, log, async (settings) => applySettings(service, log, settings)),
+    reloadConfiguration(
+      service.audit,
+      log,
+      async (settings) => applySettings(service, log, settings),
+      options.adapters,
+    ),
   )
   log.info('service.started', { address: service.url })
-  process.stderr.write(await createWelcome(service.url, service.database, service.useCases, configuration))
+  process.stderr.write(await createWelcome({ ...service, configuration }))
 
   const name = await endingSignal(signals, service.database, () => service.stop({ delay: false }))
   log.info('service.stopping', { signal: name })

@@ -11,12 +11,17 @@ const DEMO_EMAIL = 'demo@example.com'
  * Returns the text that a started service prints for its operator. On the first start of an embedded database it creates
  * a demo customer, unless `NODE_ENV` is `production`.
  */
-export async function createWelcome(
-  url: string,
-  { dataDir = null, fresh = false, notes = [] }: OpenDatabase,
-  { customers, deadline }: UseCases,
-  { production }: Configuration,
-): Promise<string> {
+export async function createWelcome({
+  url,
+  database: { dataDir = null, fresh = false, notes = [] },
+  useCases: { customers, deadline },
+  configuration: { production },
+}: {
+  readonly url: string
+  readonly database: OpenDatabase
+  readonly useCases: UseCases
+  readonly configuration: Configuration
+}): Promise<string> {
   const command = ownCommand()
   const noted = notes.map((note) => `latchkey: ${note}\n`).join('')
   if (dataDir === null || !fresh || production) return noted + laterWelcome({ url, dataDir, command })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { invalidatingLoginTokens } from '../../src/application/login-tokens/invalidating.ts'
-import { RevocationIncomplete } from '../../src/application/management/revoke-issued-before.ts'
+import { RevocationIncomplete } from '../../src/application/management/revoke-all-issued-before.ts'
 import { requesterFields } from '../../src/application/requester.ts'
 import { STORE_TIMEOUT_MS } from '../../src/application/use-cases/use-cases.ts'
 import { Unavailable, ValidationFailed } from '../../src/domain/errors.ts'

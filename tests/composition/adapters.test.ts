@@ -28,7 +28,7 @@ const { configuration } = readConfiguration({
 const clock = movableClock(Date.now())
 const log = recordingLog()
 
-/** A custom adapter of every port, and the names of those that were called. */
+/** A custom adapter of every port, each an instance of a class, and the names of those that were called. */
 async function createAdapters() {
   const called = new Set<keyof AdapterOverrides>()
   const { customers, loginTokens, invalidations } = await memoryDatabase().open('service', {
@@ -38,9 +38,8 @@ async function createAdapters() {
   })
   assert.ok(invalidations)
   const ports = {
-    // Their methods are on the prototype, as those of a class.
-    customers: Object.create(customers) as typeof customers,
-    loginTokens: Object.create(loginTokens) as typeof loginTokens,
+    customers,
+    loginTokens,
     invalidations,
     throttle: memoryLoginThrottle(configuration, clock),
     passwords: fakePasswords(),
@@ -52,33 +51,44 @@ async function createAdapters() {
     usage: { used() {} },
     audit: recordingAuditLog(),
   } satisfies Ports
-  const adapters = { ...ports, cache: mapCache<CachedToken>(clock) } satisfies Required<AdapterOverrides>
+  const cache = mapCache<CachedToken>(clock)
+  const adapters = { ...ports, cache } satisfies Required<AdapterOverrides>
   const watched = Object.entries(adapters).map(([name, adapter]) => [
     name,
-    onEachCall(adapter, () => called.add(name as keyof AdapterOverrides)),
+    createInstance(adapter, () => called.add(name as keyof AdapterOverrides)),
   ])
-  return { called, adapters: Object.fromEntries(watched) as typeof adapters, names: Object.keys(adapters) }
+  return {
+    called,
+    adapters: Object.fromEntries(watched) as typeof adapters,
+    cache,
+    names: Object.keys(adapters),
+  }
 }
 
-function onEachCall<Port extends object>(port: Port, report: () => void): Port {
-  return new Proxy(port, {
-    get(target, name, receiver) {
-      const member = Reflect.get(target, name, receiver)
-      if (typeof member !== 'function') return member
-      return (...args: unknown[]) => {
-        report()
-        return member.apply(target, args)
+/** Returns an instance of a class whose methods call those of the port, and throw when they are called without it. */
+function createInstance<Port extends object>(port: Port, report: () => void): Port {
+  class Adapter {
+    readonly #port = port as Record<string, unknown>
+    static {
+      for (const name of Object.keys(port)) {
+        Object.defineProperty(Adapter.prototype, name, {
+          value(this: Adapter, ...args: unknown[]) {
+            const method = this.#port[name] as (...args: unknown[]) => unknown
+            report()
+            return method(...args)
+          },
+        })
       }
-    },
-  })
+    }
+  }
+  return new Adapter() as Port
 }
 
 /** A database whose every store fails when it is called. */
 const uselessDatabase: Database = {
   ...memoryDatabase(),
   open: async () => {
-    const useless = onEachCall({} as never, () => {})
-    const failing = new Proxy(useless, {
+    const failing = new Proxy({} as never, {
       get: () => () => assert.fail('The store of the database was called.'),
     }) as OpenDatabase['customers'] & OpenDatabase['loginTokens']
     return {
@@ -94,7 +104,7 @@ const uselessDatabase: Database = {
 
 describe('Custom adapters', () => {
   it('replace every port and the cache of a service', async (t) => {
-    const { called, adapters, names } = await createAdapters()
+    const { called, adapters, cache, names } = await createAdapters()
     const service: Service = await startService({
       configuration,
       log,
@@ -113,7 +123,7 @@ describe('Custom adapters', () => {
     assert.match(token, /^custom_/)
     for (let times = 0; times < 2; times++)
       assert.equal((await callAt(service.url, '/api/me', { token })).status, 200)
-    assert.equal(adapters.cache.size, 1)
+    assert.equal(cache.size, 1)
     const status = await callAt(service.url, '/api/status', { method: 'GET', token: SERVICE_SECRET })
     assert.equal(status.status, 200)
     assert.equal((await callAt(service.url, '/api/logout', { token })).status, 200)

@@ -43,8 +43,14 @@ describe('A token', () => {
 
   it('expires after its lifetime, and never if its lifetime is null', () => {
     for (const ttlMs of [3_600_000, 1])
-      assert.equal(createLoginToken('t', 'c', NOW, ttlMs).expiresAtMs, NOW + ttlMs)
-    assert.equal(createLoginToken('t', 'c', NOW, null).expiresAtMs, null)
+      assert.equal(
+        createLoginToken({ id: 't', customerId: 'c', createdAtMs: NOW, ttlMs }).expiresAtMs,
+        NOW + ttlMs,
+      )
+    assert.equal(
+      createLoginToken({ id: 't', customerId: 'c', createdAtMs: NOW, ttlMs: null }).expiresAtMs,
+      null,
+    )
   })
 
   it('of a login has a reserved name and all abilities, and is frozen', () => {

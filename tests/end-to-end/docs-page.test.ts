@@ -42,7 +42,7 @@ describe('the docs page in a browser', { skip }, () => {
     await page.click('text=Authorise with this token')
     await send('postMe')
     await waitForStatus('postMe', 200)
-    assert.match((await page.textContent('#postMe .answer')) ?? '', new RegExp(`"email": "${email}"`))
+    assert.match((await page.textContent('#postMe .response')) ?? '', new RegExp(`"email": "${email}"`))
 
     await page.fill('#getOrders input[name=limit]', '5')
     await send('getOrders')
@@ -116,7 +116,7 @@ describe('the docs page in a browser', { skip }, () => {
     await page.click('#postLogin button[type=submit]')
     await page.click('text=Authorise with this token')
     await page.click('#postMe button[type=submit]')
-    await page.waitForSelector('#postMe .answer')
+    await page.waitForSelector('#postMe .response')
     await inPage(page, 'hideToken()')
     writeFileSync(join(import.meta.dirname, '../../docs/images/docs-page.png'), await page.screenshot())
     await page.close()

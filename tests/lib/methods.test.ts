@@ -26,8 +26,17 @@ describe('The methods of an adapter', () => {
     assert.deepEqual([decorated.add(), counter.add(), decorated.reset()], [2, 4, 'reset'])
   })
 
-  it('are the adapter itself when it is a plain object', () => {
-    const plain = { add: () => 1 }
-    assert.equal(methods(plain), plain)
+  it('survive a spread when the adapter is a plain object that uses its own state, or has no prototype', () => {
+    const plain = {
+      count: 0,
+      add() {
+        this.count += 1
+        return this.count
+      },
+    }
+    const decorated = { ...methods(plain) }
+    assert.deepEqual([decorated.add(), plain.add(), decorated.add()], [1, 2, 3])
+    const bare = Object.assign(Object.create(null) as object, { add: () => 1 })
+    assert.equal(methods(bare).add(), 1)
   })
 })

@@ -46,7 +46,7 @@ function luminance(color) {
 
 /** Replaces the secret before a screenshot. */
 function hideToken() {
-  const element = document.querySelector('#postLogin .answer')
+  const element = document.querySelector('#postLogin .response')
   element.textContent = element.textContent.replace(/lk_\w{40}/, `lk_${'x'.repeat(40)}`)
   scrollTo(0, 0)
 }

@@ -5,6 +5,7 @@ import { type Ended, startProcess, UNCOUNTED } from './running-process.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const PARTS = [
   '.attw.json',
+  '.env.example',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'LICENSE',
@@ -32,8 +33,7 @@ export interface Packed {
 export async function packLatchkey(folder: string): Promise<Packed> {
   const checkout = join(folder, 'checkout')
   mkdirSync(checkout)
-  for (const part of PARTS.filter((part) => existsSync(join(ROOT, part))))
-    cpSync(join(ROOT, part), join(checkout, part), { recursive: true })
+  for (const part of PARTS) cpSync(join(ROOT, part), join(checkout, part), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
   const { code, stdout, stderr } = await npm(checkout, ['pack', '--pack-destination', folder])
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))

@@ -1,4 +1,5 @@
 import { hash, verify } from '@node-rs/bcrypt'
+import type { HashingLoad } from '../../application/ports/metrics.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import { isWholePasswordHash } from '../../domain/password.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
@@ -10,8 +11,7 @@ const ROUND_MS = 0.05
 
 /** A hasher that reports its load. */
 export interface BcryptPasswordHasher extends PasswordHasher {
-  /** Returns the number of passwords that are being hashed or verified, and the number that wait for a thread. */
-  load(): { readonly running: number; readonly waiting: number }
+  load(): HashingLoad
 }
 
 /**

@@ -3,6 +3,7 @@ import { ValidationFailed } from '../../domain/errors.ts'
 import { tokenState } from '../../domain/login-token.ts'
 import { createCustomerTable, customerReport } from './customer-report.ts'
 import { type Io, write } from './io.ts'
+import { formatTokenCount, requireCustomer } from './known-customer.ts'
 import { newPassword, type PasswordSource } from './new-password.ts'
 import type { Operations, Store } from './operations.ts'
 import { printable } from './printable.ts'
@@ -33,8 +34,8 @@ export function createCustomerCommands({ withStore }: Pick<Operations, 'withStor
     async password(email: string, source: PasswordSource) {
       const password = await newPassword(source, io)
       await change(email, async (customer, { customers, deadline }) => {
-        const revoked = known(email, await customers.setPassword(customer.id, password, deadline()))
-        return `Set the password of ${printable(customer.email)}; ${tokens(revoked)} revoked${EVERYWHERE}.\n`
+        const revoked = requireCustomer(email, await customers.setPassword(customer.id, password, deadline()))
+        return `Set the password of ${printable(customer.email)}; ${formatTokenCount(revoked)} revoked${EVERYWHERE}.\n`
       })
     },
 
@@ -59,14 +60,14 @@ export function createCustomerCommands({ withStore }: Pick<Operations, 'withStor
     /** `customer disable` */
     disable: (email: string) =>
       change(email, async (customer, { customers, deadline }) => {
-        const revoked = known(email, await customers.disable(customer.id, deadline()))
-        return `Disabled ${printable(customer.email)}; ${tokens(revoked)} revoked${EVERYWHERE}.\n`
+        const revoked = requireCustomer(email, await customers.disable(customer.id, deadline()))
+        return `Disabled ${printable(customer.email)}; ${formatTokenCount(revoked)} revoked${EVERYWHERE}.\n`
       }),
 
     /** `customer enable` */
     enable: (email: string) =>
       change(email, async (customer, { customers, deadline }) => {
-        known(email, (await customers.enable(customer.id, deadline())) || null)
+        requireCustomer(email, (await customers.enable(customer.id, deadline())) || null)
         return `Enabled ${printable(customer.email)}.\n`
       }),
 
@@ -75,24 +76,15 @@ export function createCustomerCommands({ withStore }: Pick<Operations, 'withStor
       change(email, async (customer, { customers, deadline, tokensOf, nowMs }) => {
         const held = await tokensOf(customer.id)
         const active = held.filter((token) => tokenState(token, nowMs()) === 'active').length
-        known(email, (await customers.delete(customer.id, deadline())) || null)
-        return `Deleted ${printable(customer.email)}; ${tokens(active)} revoked${EVERYWHERE}.\n`
+        requireCustomer(email, (await customers.delete(customer.id, deadline())) || null)
+        return `Deleted ${printable(customer.email)}; ${formatTokenCount(active)} revoked${EVERYWHERE}.\n`
       }),
   }
 
   async function change(email: string, act: (customer: Customer, store: Store) => Promise<string>) {
     const report = await withStore(async (store) =>
-      act(known(email, await store.customers.find(email, store.deadline())), store),
+      act(requireCustomer(email, await store.customers.find(email, store.deadline())), store),
     )
     await print(report)
   }
-}
-
-function known<T>(email: string, found: T | null): T {
-  if (found === null) throw new Refusal(`There is no customer ${email}.`)
-  return found
-}
-
-function tokens(count: number): string {
-  return count === 1 ? '1 token' : `${count} tokens`
 }

@@ -1,8 +1,9 @@
-import { RevocationIncomplete } from '../../application/management/revoke-issued-before.ts'
+import { RevocationIncomplete } from '../../application/management/revoke-all-issued-before.ts'
 import type { Customer } from '../../domain/customer.ts'
 import { explain } from './explain.ts'
 import { Interrupted, interruptible } from './interruption.ts'
 import { type Io, write } from './io.ts'
+import { formatTokenCount, requireCustomer } from './known-customer.ts'
 import type { Operations, Store } from './operations.ts'
 import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
@@ -27,7 +28,7 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
     async create(email: string, { name, ability: abilities = [], expires }: CreateOptions) {
       const expiry = expires === undefined ? () => null : momentAhead('--expires', expires)
       const { customer, token } = await withStore(async (store) => {
-        const owner = await known(email, store)
+        const owner = await findCustomer(email, store)
         const expiresAtMs = expiry(store.nowMs())
         if (expiresAtMs !== null && expiresAtMs <= store.nowMs())
           throw new Refusal('--expires must be in the future.')
@@ -56,7 +57,7 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
     /** `token revoke <email>` */
     async revoke(email: string, { name }: { readonly name?: string }) {
       const { customer, revoked } = await withStore(async (store) => {
-        const found = await known(email, store)
+        const found = await findCustomer(email, store)
         return {
           customer: found,
           revoked: await store.tokens.revoke(found.id, name === undefined ? {} : { name }, store.deadline()),
@@ -64,7 +65,9 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
       })
       if (revoked === 0 && name !== undefined)
         throw new Refusal(`${printable(customer.email)} has no active token ${printable(name)}.`)
-      await print(`Revoked ${count(revoked)} of ${printable(customer.email)}, on every instance.\n`)
+      await print(
+        `Revoked ${formatTokenCount(revoked)} of ${printable(customer.email)}, on every instance.\n`,
+      )
     },
 
     /** `token revoke --issued-before` */
@@ -75,9 +78,9 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
         if (beforeMs > nowMs()) throw new Refusal('--issued-before must be in the past.')
         return interruptible((signal) => tokens.revokeIssuedBefore(beforeMs, deadline, signal))
       }).catch((error: unknown) => {
-        throw error instanceof RevocationIncomplete ? new Refusal(unfinished(error)) : error
+        throw error instanceof RevocationIncomplete ? new Refusal(describeIncomplete(error)) : error
       })
-      await print(`Revoked ${count(revoked)} of all customers, on every instance.\n`)
+      await print(`Revoked ${formatTokenCount(revoked)} of all customers, on every instance.\n`)
     },
 
     /** `token prune` */
@@ -86,13 +89,13 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
       const pruned = await withStore(({ tokens, deadline, tokenRetentionMs }) =>
         tokens.prune(olderThanMs ?? tokenRetentionMs, deadline),
       )
-      await print(`Removed ${count(pruned)} that had ended.\n`)
+      await print(`Removed ${formatTokenCount(pruned)} that had ended.\n`)
     },
   }
 
   async function listByCustomer(email: string): Promise<void> {
     const report = await withStore(async (store) => {
-      const { id } = await known(email, store)
+      const { id } = await findCustomer(email, store)
       const tokens = await store.tokens.listByCustomer(id, store.deadline())
       if (tokens.length === 0) return null
       return createTokenTable('of one', store.nowMs())(tokens.map((token) => ({ token })))
@@ -101,17 +104,11 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
   }
 }
 
-async function known(email: string, { customers, deadline }: Store): Promise<Customer> {
-  const customer = await customers.find(email, deadline())
-  if (customer === null) throw new Refusal(`There is no customer ${email}.`)
-  return customer
+async function findCustomer(email: string, { customers, deadline }: Store): Promise<Customer> {
+  return requireCustomer(email, await customers.find(email, deadline()))
 }
 
-function unfinished({ revoked, cause }: RevocationIncomplete): string {
+function describeIncomplete({ revoked, cause }: RevocationIncomplete): string {
   const reason = cause instanceof Interrupted ? 'interrupted.' : `then failed: ${explain(cause).join(' ')}`
-  return `Revoked ${count(revoked)}; ${reason} Run it again to finish.`
-}
-
-function count(tokens: number): string {
-  return tokens === 1 ? '1 token' : `${tokens.toLocaleString('en')} tokens`
+  return `Revoked ${formatTokenCount(revoked)}; ${reason} Run it again to finish.`
 }

@@ -2,17 +2,17 @@ import type { Worker } from 'node:cluster'
 import { isApplied } from './messages.ts'
 
 /** Sends orders to workers and waits for their acknowledgements. */
-export interface SentOrders {
+export interface OrderSender {
   /** Sends the order; resolves when each worker has acknowledged it or has ended. */
   tell(workers: Iterable<Worker>, order: object): Promise<void>
   /** Handles a worker's message. */
-  heard(worker: Worker, message: unknown): void
+  receive(worker: Worker, message: unknown): void
   /** No longer waits for a worker, because it ended. */
-  gone(worker: Worker): void
+  remove(worker: Worker): void
 }
 
-/** Returns the orders of one primary. */
-export function ordersToWorkers(): SentOrders {
+/** Returns the sender of one primary. */
+export function ordersToWorkers(): OrderSender {
   const waiting = new Map<number, (worker?: Worker) => void>()
   let last = 0
 
@@ -33,10 +33,10 @@ export function ordersToWorkers(): SentOrders {
         without()
       })
     },
-    heard(worker, message) {
+    receive(worker, message) {
       if (isApplied(message)) waiting.get(message.applied)?.(worker)
     },
-    gone(worker) {
+    remove(worker) {
       for (const without of waiting.values()) without(worker)
     },
   }

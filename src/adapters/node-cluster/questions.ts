@@ -10,7 +10,7 @@ export interface Questions {
   /** Resolves with the other process's response. Rejects with `Unavailable` after the timeout. */
   ask(question: string): Promise<unknown>
   /** Handles a message of the other process. */
-  heard(message: unknown): void
+  receive(message: unknown): void
 }
 
 /** `send` delivers messages and may lose them; `respond` computes the responses to the other process's questions. */
@@ -39,7 +39,7 @@ export function questions(
       })
     },
 
-    heard(message) {
+    receive(message) {
       if (isQuestion(message)) {
         const { question, n } = message
         // After a failure nothing is sent: the asking process times out.

@@ -60,7 +60,7 @@ export class Supervisor {
     })
   }
 
-  /** Replaces no worker any more. */
+  /** Stops replacing workers that end. */
   stopReplacing(): void {
     this.#isStopping = true
     for (const wait of this.#pauses) clearTimeout(wait)

@@ -17,16 +17,16 @@ export class WorkerQuestions {
   }
 
   /** Opens the channel to a worker. */
-  begin(worker: Worker): void {
+  add(worker: Worker): void {
     // A worker that has just ended does not receive it.
     const send = (message: object) => void worker.send(message, () => {})
     const channel = questions(send, (question) => this.ask(question))
     this.#channels.set(worker, channel)
-    worker.on('message', channel.heard)
+    worker.on('message', channel.receive)
   }
 
-  /** Forgets a worker that ended. */
-  gone(worker: Worker): void {
+  /** Closes the channel to a worker that ended. */
+  remove(worker: Worker): void {
     this.#channels.delete(worker)
   }
 

@@ -17,14 +17,14 @@ export function leaveWorkers(): void {
 export function respondToPrimary(
   respond: (question: string) => Promise<unknown>,
 ): (question: string) => Promise<unknown> {
-  const { ask, heard } = questions(
+  const { ask, receive } = questions(
     (message) => {
       process.send?.(message, undefined, undefined, () => {})
     },
     respond,
     PRIMARY_RESPONSE_TIMEOUT_MS,
   )
-  process.on('message', heard)
+  process.on('message', receive)
   return ask
 }
 

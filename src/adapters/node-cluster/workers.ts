@@ -24,27 +24,28 @@ export async function startWorkers({
   env,
   abandoned,
   onEvent,
-  together,
+  combine,
 }: {
   readonly count: number
   readonly env: Readonly<Record<string, string>>
   /** Cancels the start. */
   readonly abandoned: Promise<unknown>
   readonly onEvent: (event: WorkersEvent) => void
-  readonly together: CombineResponses
+  /** Combines the workers' responses to one question. */
+  readonly combine: CombineResponses
 }): Promise<Workers | null> {
   const orders = ordersToWorkers()
-  const questions = new WorkerQuestions(() => supervisor.serving, together)
+  const questions = new WorkerQuestions(() => supervisor.serving, combine)
   const supervisor = new Supervisor({
     env,
     onEvent,
     onBegun(worker) {
-      worker.on('message', (message) => orders.heard(worker, message))
-      questions.begin(worker)
+      worker.on('message', (message) => orders.receive(worker, message))
+      questions.add(worker)
     },
     onEnded(worker) {
-      orders.gone(worker)
-      questions.gone(worker)
+      orders.remove(worker)
+      questions.remove(worker)
     },
   })
 

@@ -1,27 +1,13 @@
 import { Gauge, type Registry } from 'prom-client'
+import type { HashingLoad, PoolConnections } from '../../application/ports/metrics.ts'
 import { type MetricName, metricOptions } from './definitions.ts'
-
-/** The connections of a pool. */
-export interface PoolConnections {
-  readonly used: number
-  readonly idle: number
-  readonly max: number
-  /** The number of requests that wait for a connection. */
-  readonly pending: number
-}
-
-/** The number of passwords that are being hashed, and that wait for it. */
-export interface Hashing {
-  readonly running: number
-  readonly waiting: number
-}
 
 /** Functions that are called when the metrics are read; a metric without its function has no value. */
 export interface Watched {
   readonly activeRequests?: () => number
   readonly cacheEntries?: () => number
   readonly leaseHeld?: () => boolean
-  readonly hashing?: () => Hashing
+  readonly hashing?: () => HashingLoad
   readonly connections?: () => PoolConnections
   /** Null if they could not be counted. */
   readonly activeTokens?: () => Promise<number | null>

@@ -11,16 +11,16 @@ type Families = readonly MetricFamily[]
  */
 export function workerMetrics(): (responses: ReadonlyMap<number, Families | undefined>) => Promise<Families> {
   const latest = new Map<number, Families>()
-  let gone: Families = []
+  let ended: Families = []
 
-  return async function aggregator(responses) {
+  return async function combine(responses) {
     for (const [worker, families] of responses) if (families !== undefined) latest.set(worker, families)
     for (const [worker, families] of [...latest]) {
       if (responses.has(worker)) continue
       latest.delete(worker)
-      gone = await aggregate([gone, families.filter(({ type }) => type !== 'gauge')])
+      ended = await aggregate([ended, families.filter(({ type }) => type !== 'gauge')])
     }
-    return aggregate([...latest.values(), gone])
+    return aggregate([...latest.values(), ended])
   }
 }
 

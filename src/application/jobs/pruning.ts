@@ -76,8 +76,8 @@ export function startPruning(
     }
   }
 
-  async function pruneCompletely({ prune }: Prunable): Promise<void> {
-    while (!isStopped && (await prune(PRUNE_BATCH_SIZE, STEP_TIMEOUT_MS)) === PRUNE_BATCH_SIZE) {
+  async function pruneCompletely(prunable: Prunable): Promise<void> {
+    while (!isStopped && (await prunable.prune(PRUNE_BATCH_SIZE, STEP_TIMEOUT_MS)) === PRUNE_BATCH_SIZE) {
       await new Promise<void>((resolve) => {
         const cancel = clock.after(pauseMs, resolve)
         endPause = () => {

@@ -2,7 +2,7 @@ import { methods } from '../../lib/methods.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
 import type { UnknownTokenLimit } from './unknown-token-limit.ts'
 
-/** Login tokens that become known when they are issued. */
+/** Login tokens that register each new token with the limit of unknown tokens. */
 export function rememberingIssued(inner: LoginTokens, limit: UnknownTokenLimit): LoginTokens {
   return {
     ...methods(inner),

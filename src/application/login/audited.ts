@@ -4,7 +4,7 @@ import { requesterFields } from '../requester.ts'
 import type { LoggedIn, LoginDecision, LoginStep } from './login-step.ts'
 
 /**
- * Records why a login was refused. Throws `InvalidCredentials` for a refusal. The step has counted it before, so that a
+ * Records why a login was refused. Throws `InvalidCredentials` for a refusal. The throttle has already counted it, so a
  * guess counts even if the audit log cannot be written.
  */
 export function audited(audit: AuditLog, step: LoginStep<LoginDecision>): LoginStep<LoggedIn> {

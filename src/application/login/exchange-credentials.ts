@@ -48,7 +48,12 @@ export function createExchangeCredentials(
     verifiedHash: string,
   ): Promise<LoggedIn | null> {
     const { secret, digest } = secrets.issue()
-    const token = createLoginToken(ids.next(), customer.id, clock.nowMs(), tokenTtlMs)
+    const token = createLoginToken({
+      id: ids.next(),
+      customerId: customer.id,
+      createdAtMs: clock.nowMs(),
+      ttlMs: tokenTtlMs,
+    })
     const revoked = await deadline.run((timeoutMs) =>
       loginTokens.replace({ token, digest, verifiedHash }, timeoutMs),
     )
@@ -74,7 +79,7 @@ export function createExchangeCredentials(
   }
 }
 
-/** Returns the hash that the password fits, or null. Takes the same time for a customer who may not log in. */
+/** Returns the stored hash if the password matches it, or null. Takes the same time for a customer who may not log in. */
 async function verifyPassword(
   password: string,
   found: CustomerCredentials | null,

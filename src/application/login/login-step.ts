@@ -18,7 +18,7 @@ export interface LoggedIn {
   readonly token: LoginToken
 }
 
-/** What the credentials led to. A refusal has the customer whom the audit log names, if the account has one. */
+/** The outcome of a login. A refusal names the customer for the audit log, or null for an unknown account. */
 export type LoginDecision =
   | { readonly kind: 'accepted'; readonly login: LoggedIn }
   | {

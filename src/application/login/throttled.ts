@@ -10,8 +10,9 @@ const MAX_PAUSE_MS = 200
 const RELEASE_TIMEOUT_MS = 1000
 
 /**
- * Lets the throttle count what the step decides. Throws `TooManyRequests` without the step when failures have used up the
- * slots, and `Unavailable` when no slot became free in time or a refusal could not be counted.
+ * Acquires a slot of the throttle, runs the step and records its outcome. Throws `TooManyRequests` and does not run the
+ * step when failures have used up the slots. Throws `Unavailable` when no slot became free in time or a refusal could not be
+ * counted.
  */
 export function throttled(
   throttle: LoginThrottle,

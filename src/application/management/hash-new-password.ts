@@ -1,3 +1,4 @@
+import { ValidationFailed } from '../../domain/errors.ts'
 import { isWholePasswordHash, newPasswordProblem } from '../../domain/password.ts'
 import type { Ports } from '../ports/ports.ts'
 import { requireValid } from './require-valid.ts'
@@ -13,10 +14,10 @@ export async function hashNewPassword(
   if ('password' in password) {
     requireValid('password', newPasswordProblem(password.password))
     if (await blocklist.has(password.password))
-      requireValid('password', 'Too common. Choose another password.')
+      throw new ValidationFailed({ password: ['Too common. Choose another password.'] })
     return passwords.hash(password.password)
   }
   if (!isWholePasswordHash(password.passwordHash))
-    requireValid('password_hash', 'Must be a whole bcrypt hash.')
+    throw new ValidationFailed({ password_hash: ['Must be a whole bcrypt hash.'] })
   return password.passwordHash
 }

@@ -9,6 +9,7 @@ import type { Invalidations } from './invalidations.ts'
 import type { Log } from './log.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import type { LoginTokens } from './login-tokens.ts'
+import type { PoolConnections } from './metrics.ts'
 
 /**
  * A kind of database: what the service and its commands need of it. An adapter reads its own settings itself. Its
@@ -67,13 +68,7 @@ export interface OpenDatabase {
   /** Whether this call of `open` created the schema, so that the database is new. */
   readonly fresh?: boolean
   /** Returns the connection counts of its pool, for the metrics. Left out when it has no pool. */
-  readonly connections?: () => {
-    readonly used: number
-    readonly idle: number
-    readonly max: number
-    /** Requests that wait for a connection. */
-    readonly pending: number
-  }
+  readonly connections?: () => PoolConnections
   /**
    * Returns the number of tokens that are neither revoked nor expired, for the metrics; rejects when it cannot count
    * them. It has its own timeout. Left out when it cannot count them.

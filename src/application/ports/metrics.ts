@@ -1,6 +1,6 @@
-/** One metric with all its values, as Prometheus calls it a family. */
+/** A metric and all its values. */
 export interface MetricFamily {
-  /** In Prometheus' form, such as `latchkey_logins_total`. */
+  /** In snake case, with its unit, such as `latchkey_logins_total`. */
   readonly name: string
   /** What the metric counts or measures, in one line. */
   readonly help: string
@@ -18,6 +18,21 @@ export interface MetricValue {
   readonly labels: Readonly<Record<string, string | number>>
   /** In the base unit of the name: seconds, bytes, or a number of things. */
   readonly value: number
+}
+
+/** The connections of a pool. */
+export interface PoolConnections {
+  readonly used: number
+  readonly idle: number
+  readonly max: number
+  /** The number of requests that wait for a connection. */
+  readonly pending: number
+}
+
+/** The load of a password hasher: the number of passwords that are being hashed, and that wait for a thread. */
+export interface HashingLoad {
+  readonly running: number
+  readonly waiting: number
 }
 
 /** Reads every metric of all processes that serve together. One that does not respond counts with its last values. */

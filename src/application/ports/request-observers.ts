@@ -1,4 +1,4 @@
-/** What metrics and tracing learn about a request when it has ended. */
+/** The data of an ended request, for metrics and tracing. */
 export interface EndedRequest {
   /** Null when no request could be read. */
   readonly method: string | null

@@ -6,7 +6,7 @@ import type { Ports } from '../ports/ports.ts'
 
 /**
  * An operator's actions on customers. Each throws `ValidationFailed` for invalid input, and `Unavailable` when the store
- * does not respond within the deadline.
+ * does not respond within the deadline. The wait until every instance has applied a revocation counts against the deadline.
  */
 export interface ManageCustomers {
   /** Stores a new customer, with or without a password. Returns null when the e-mail is taken. */

@@ -1,10 +1,11 @@
 import { isAbility } from '../../domain/abilities.ts'
-import { type LoginToken, tokenNameProblem } from '../../domain/login-token.ts'
+import { ValidationFailed } from '../../domain/errors.ts'
+import { createToken, type LoginToken, tokenNameProblem } from '../../domain/login-token.ts'
 import type { Cancellation } from '../../lib/cancellation.ts'
 import type { Deadline } from '../deadline.ts'
 import { pruneEndedTokens } from '../management/prune-ended-tokens.ts'
 import { requireValid } from '../management/require-valid.ts'
-import { revokeAllIssuedBefore } from '../management/revoke-issued-before.ts'
+import { revokeAllIssuedBefore } from '../management/revoke-all-issued-before.ts'
 import type { PageEnd, TokenChoice, TokenPage } from '../ports/login-tokens.ts'
 import type { Ports } from '../ports/ports.ts'
 import { requesterFields, type ServiceRequester } from '../requester.ts'
@@ -62,20 +63,18 @@ export function createManageTokens(
       const createdAtMs = clock.nowMs()
       requireValid('name', tokenNameProblem(name))
       if (!abilities.every(isAbility))
-        requireValid('abilities', 'Must be words such as orders:read, orders:* or *.')
+        throw new ValidationFailed({ abilities: ['Must be words such as orders:read, orders:* or *.'] })
       if (expiresAtMs !== null && expiresAtMs <= createdAtMs)
-        requireValid('expires', 'Must lie in the future.')
+        throw new ValidationFailed({ expires: ['Must lie in the future.'] })
       const { secret, digest } = secrets.issue()
-      const token: LoginToken = {
+      const token = createToken({
         id: ids.next(),
         customerId,
         name,
         abilities: [...new Set(abilities)],
         createdAtMs,
         expiresAtMs,
-        revokedAtMs: null,
-        lastUsedAtMs: null,
-      }
+      })
       if (!(await deadline.run((timeoutMs) => loginTokens.add(token, digest, timeoutMs)))) return null
       audit.record('token.issued', {
         customerId,
@@ -110,7 +109,7 @@ export function createManageTokens(
 
     async revokeIssuedBefore(beforeMs, deadline, signal) {
       const atMs = clock.nowMs()
-      if (beforeMs > atMs) requireValid('issued-before', 'Must not lie in the future.')
+      if (beforeMs > atMs) throw new ValidationFailed({ 'issued-before': ['Must not lie in the future.'] })
       return revokeAllIssuedBefore(ports, { beforeMs, atMs, deadline, signal })
     },
 

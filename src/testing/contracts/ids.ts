@@ -16,7 +16,7 @@ export function idsContract(name: string, create: () => Ids): void {
 
     it('10,000 ids of two generators are distinct', () => {
       const generators = [create(), create()]
-      const ids = generators.flatMap(({ next }) => Array.from({ length: 5000 }, () => next()))
+      const ids = generators.flatMap((generator) => Array.from({ length: 5000 }, () => generator.next()))
       assert.equal(new Set(ids).size, 10_000)
     })
   })

@@ -20,48 +20,48 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
     ]
 
     it('every kind is applied as published, before the publication resolves', SENTENCE, async () => {
-      const { subscribe, publish } = await create()
+      const invalidations = await create()
       const applied: Invalidation[] = []
-      subscribe((invalidation) => applied.push(invalidation))
+      invalidations.subscribe((invalidation) => applied.push(invalidation))
       for (const [index, invalidation] of kinds.entries()) {
-        await publish(invalidation)
+        await invalidations.publish(invalidation)
         assert.deepEqual(applied, kinds.slice(0, index + 1))
       }
     })
 
     it('this process applies an invalidation before the call returns', SENTENCE, async () => {
-      const { subscribe, publish } = await create()
+      const invalidations = await create()
       const applied: Invalidation[] = []
-      subscribe((invalidation) => applied.push(invalidation))
-      const pending = publish({ kind: 'everything' })
+      invalidations.subscribe((invalidation) => applied.push(invalidation))
+      const pending = invalidations.publish({ kind: 'everything' })
       assert.deepEqual(applied, [{ kind: 'everything' }])
       await pending
     })
 
     it('the cache may be used', SENTENCE, async () => {
-      const { isCurrent } = await create()
-      assert.equal(isCurrent(), true)
+      const invalidations = await create()
+      assert.equal(invalidations.isCurrent(), true)
     })
 
     it('every subscriber applies the invalidations in the order of publication', SENTENCE, async () => {
-      const { subscribe, publish } = await create()
+      const invalidations = await create()
       const applied: Invalidation[][] = [[], [], []]
-      for (const list of applied) subscribe((invalidation) => list.push(invalidation))
+      for (const list of applied) invalidations.subscribe((invalidation) => list.push(invalidation))
       const all = Array.from({ length: 50 }, () => ({ kind: 'digest', digest: aDigest() }) as const)
-      await Promise.all(all.map((invalidation) => publish(invalidation)))
+      await Promise.all(all.map((invalidation) => invalidations.publish(invalidation)))
       for (const list of applied) assert.deepEqual(list, all)
     })
 
     it('a publication without subscribers resolves', SENTENCE, async () => {
-      const { publish } = await create()
-      await publish({ kind: 'everything' })
+      const invalidations = await create()
+      await invalidations.publish({ kind: 'everything' })
     })
 
     it('a subscriber receives nothing that was published before', SENTENCE, async () => {
-      const { subscribe, publish } = await create()
-      await publish({ kind: 'everything' })
+      const invalidations = await create()
+      await invalidations.publish({ kind: 'everything' })
       const applied: Invalidation[] = []
-      subscribe((invalidation) => applied.push(invalidation))
+      invalidations.subscribe((invalidation) => applied.push(invalidation))
       assert.deepEqual(applied, [])
     })
 

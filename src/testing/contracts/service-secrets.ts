@@ -20,33 +20,33 @@ export function serviceSecretsContract(
     }))
 
     it('each secret has the name of its token', () => {
-      const { nameOf } = create(tokens)
-      for (const { name, secret } of tokens) assert.equal(nameOf(secret), name)
+      const secrets = create(tokens)
+      for (const { name, secret } of tokens) assert.equal(secrets.nameOf(secret), name)
     })
 
     it('a secret in which one character differs, is added or is missing has no name', () => {
-      const { nameOf } = create(tokens)
+      const secrets = create(tokens)
       for (const { name, secret } of tokens) {
         for (let at = 0; at < secret.length; at++) {
           const changed = secret.slice(0, at) + (secret[at] === 'a' ? 'b' : 'a') + secret.slice(at + 1)
-          assert.equal(nameOf(changed), null)
-          assert.equal(nameOf(secret.slice(0, at)), null)
+          assert.equal(secrets.nameOf(changed), null)
+          assert.equal(secrets.nameOf(secret.slice(0, at)), null)
         }
         for (const presented of [`${secret}x`, ` ${secret}`, `${name}=${secret}`, secret + secret, name])
-          assert.equal(nameOf(presented), null)
+          assert.equal(secrets.nameOf(presented), null)
       }
     })
 
     it('another text has no name, and is no error', () => {
-      const { nameOf } = create(tokens)
+      const secrets = create(tokens)
       for (const presented of ['', '\u0000', '\ud83e', 'é'.repeat(40), 'a'.repeat(100_000)])
-        assert.equal(nameOf(presented), null)
+        assert.equal(secrets.nameOf(presented), null)
     })
 
     it('without service tokens, no text has a name', () => {
-      const { nameOf } = create([])
+      const secrets = create([])
       for (const presented of ['', 'undefined', ...tokens.map(({ secret }) => secret)])
-        assert.equal(nameOf(presented), null)
+        assert.equal(secrets.nameOf(presented), null)
     })
   })
 }

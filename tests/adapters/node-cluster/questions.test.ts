@@ -9,7 +9,7 @@ function pair(responses: Record<string, () => Promise<unknown>>): { asker: Quest
   const sent: object[] = []
   const deliver = (to: () => Questions) => (message: object) => {
     sent.push(message)
-    setImmediate().then(() => to().heard(structuredClone(message)))
+    setImmediate().then(() => to().receive(structuredClone(message)))
   }
   const asker = questions(
     deliver(() => other),
@@ -52,12 +52,12 @@ describe('Questions between processes', () => {
     assert.equal(isSettled, false)
     t.mock.timers.tick(1)
     assert.ok((await settled) instanceof Unavailable)
-    asker.heard({ reply: 'late', n: 1 })
+    asker.receive({ reply: 'late', n: 1 })
   })
 
   test('ignore messages of other kinds', () => {
     const { asker, sent } = pair({})
-    for (const message of [null, undefined, 'question', 7, { kind: 'other' }]) asker.heard(message)
+    for (const message of [null, undefined, 'question', 7, { kind: 'other' }]) asker.receive(message)
     assert.deepEqual(sent, [])
   })
 })

@@ -48,7 +48,7 @@ export function createClients(run: Run, history: History, database: Database, { 
       isRefused = true
     }
     // A refusal acknowledges too. If the token has expired by this machine's clock, that may be the reason: the refusal
-    // then kind nothing about a revocation that was committed meanwhile.
+    // then says nothing about a revocation that was committed meanwhile.
     const hasExpired = (token.expiresAtMs ?? Infinity) <= machine.clock.nowMs()
     acknowledge([known], isRefused && hasExpired ? beganMs : time.nowMs)
   }

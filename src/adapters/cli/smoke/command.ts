@@ -21,7 +21,7 @@ export function addSmokeCommand(program: Command, io: Io): void {
     .requiredOption('--email <email>', 'the customer who logs in')
     .option('--password-stdin', 'read the password from standard input')
     .option('--connections <number>', 'new ones to each address, 5 to 1000', '50')
-    .description('log in, ask me and log out at a running service')
+    .description('log in, call /api/me and log out at a running service')
     .addHelpText('after', ABOUT)
     .action(async (addresses: readonly string[], { email, connections, ...source }: SmokeFlags) => {
       const urls = addresses.map(parseBaseUrl)

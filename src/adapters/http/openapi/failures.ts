@@ -1,9 +1,9 @@
 import { type FailureReason, STATUS_BY_REASON } from '../failure-reasons.ts'
 import { toFailureResponse } from '../response/failure-response.ts'
 import type { Route } from '../routing/declared-route.ts'
-import { failureReasons } from './failure-reasons.ts'
 import { FAILURE_SAMPLES } from './failure-samples.ts'
 import type { JsonSchema } from './json-schema.ts'
+import { listFailureReasons } from './route-failures.ts'
 
 const REASONS = Object.keys(STATUS_BY_REASON) as readonly FailureReason[]
 
@@ -40,7 +40,7 @@ export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 
 /** Returns the failures of a route as responses by status, each with a name under which routes share it. */
 export function describeFailures(route: Route): readonly (readonly [status: number, name: string, object])[] {
-  const reasons = [...failureReasons(route)].sort((a, b) => REASONS.indexOf(a) - REASONS.indexOf(b))
+  const reasons = [...listFailureReasons(route)].sort((a, b) => REASONS.indexOf(a) - REASONS.indexOf(b))
   const statuses = [...new Set(reasons.map((reason) => STATUS_BY_REASON[reason]))]
   return statuses.map((status) => {
     const matching = reasons.filter((reason) => STATUS_BY_REASON[reason] === status)

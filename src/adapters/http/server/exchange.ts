@@ -130,6 +130,6 @@ function getCause(error: unknown): unknown {
 }
 
 /** Returns the client's request id if it is safe in a log line, or a new one. */
-export function acceptRequestId(presented: string | string[] | undefined): string {
+function acceptRequestId(presented: string | string[] | undefined): string {
   return typeof presented === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(presented) ? presented : randomUUID()
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
@@ -6,7 +7,6 @@ import type { HttpError } from '../errors.ts'
 import { STATUS_BY_REASON } from '../failure-reasons.ts'
 import { toFailureResponse } from '../response/failure-response.ts'
 import { COMMON, CONTENT_TYPE } from '../response/response.ts'
-import { acceptRequestId } from './exchange.ts'
 
 const CLOSING_MS = 1000
 const UNREAD = { traceId: null, method: null, route: null, beganMs: null, malformedToken: false }
@@ -18,7 +18,7 @@ export function refuseConnection(
   accessLog: AccessLog,
   onEnded: (ended: EndedRequest) => void,
 ): void {
-  const requestId = acceptRequestId(undefined)
+  const requestId = randomUUID()
   socket.end(rawFailure(failure, requestId))
   const status = STATUS_BY_REASON[failure.reason]
   accessLog.responded({ ...UNREAD, requestId }, status)

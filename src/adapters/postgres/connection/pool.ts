@@ -1,4 +1,5 @@
 import { Pool, type PoolClient } from 'pg'
+import type { PoolConnections } from '../../../application/ports/metrics.ts'
 import { Unavailable } from '../../../domain/errors.ts'
 import { type Health, sessionOn } from './client-session.ts'
 import { DatabaseRefused, DatabaseUnreachable } from './database-refused.ts'
@@ -20,12 +21,7 @@ export interface DatabasePool {
   /** Returns the number of connections that are open or being opened. */
   size(): number
   /** Returns the number of connections in use and idle, their limit, and the number of requests that wait for one. */
-  connections(): {
-    readonly used: number
-    readonly idle: number
-    readonly max: number
-    readonly pending: number
-  }
+  connections(): PoolConnections
   /** Closes the connections once the work that uses them is done. */
   close(): Promise<void>
 }

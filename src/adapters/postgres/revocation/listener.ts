@@ -1,4 +1,3 @@
-import type { Client } from 'pg'
 import type { Clock } from '../../../lib/clock.ts'
 import { LEASE_MS } from './lease.ts'
 import { CHANNEL } from './notifications.ts'
@@ -26,7 +25,7 @@ export function createListener({
   readonly url: string
   readonly clock: Clock
   /** Called when the connection listens, before it receives a notification. */
-  readonly onUp: (client: Client) => void
+  readonly onUp: () => void
   readonly onNotification: (payload: string) => void
   readonly onDown: (reason: string) => void
 }): Listener {
@@ -41,7 +40,7 @@ export function createListener({
         receivedMs = clock.monotonicMs()
         onNotification(payload)
       })
-      onUp(client)
+      onUp()
     },
     onDown(reason) {
       receivedMs = Infinity

@@ -2,7 +2,7 @@ import type { FailureReason } from '../failure-reasons.ts'
 import type { Route } from '../routing/declared-route.ts'
 
 /** Returns the reasons for which a route may refuse a request. */
-export function failureReasons(route: Route): ReadonlySet<FailureReason> {
+export function listFailureReasons(route: Route): ReadonlySet<FailureReason> {
   const validates = [route.params, route.query, route.body].some((schema) => schema !== null)
   return new Set([
     'invalid_request',
