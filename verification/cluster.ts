@@ -1,8 +1,14 @@
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Called, type CallOptions, callAt } from '../src/testing/call.ts'
 import type { TestDatabase } from '../tests/support/database.ts'
 import { BEHIND_PROXY, fromAnotherAddress } from '../tests/support/many-addresses.ts'
-import { type RunningProcess, startLatchkey, UNTHROTTLED } from '../tests/support/running-process.ts'
+import {
+  type RunningProcess,
+  startLatchkey,
+  startProcess,
+  UNTHROTTLED,
+} from '../tests/support/running-process.ts'
 import { withApp } from './app.ts'
 import { LEASE_MS, withDatabase } from './pair.ts'
 import type { Trial } from './row.ts'
@@ -37,20 +43,19 @@ export interface ClusterOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Settings of the first member only. */
   readonly envOfFirst?: Readonly<Record<string, string>>
+  /** The checkout of an earlier version, which the first member runs. It starts first, on a database without a schema. */
+  readonly earlierCheckout?: string | undefined
 }
 
 export function withCluster(
   trial: Trial,
-  { revocation, customers = 4, database, env: more = {}, envOfFirst = {} }: ClusterOptions,
+  { revocation, customers = 4, database, env: more = {}, envOfFirst = {}, earlierCheckout }: ClusterOptions,
   play: (cluster: Cluster) => Promise<void>,
 ): Promise<void> {
   return database === undefined ? withDatabase(clusterOn) : clusterOn(database)
 
   async function clusterOn(on: TestDatabase): Promise<void> {
     const emails: string[] = []
-    await withApp(trial, { database: on }, async (app) => {
-      for (let i = 0; i < customers; i++) emails.push((await app.addCustomer()).email)
-    })
     const env = {
       ...{ PORT: '0', DATABASE_URL: on.url, REVOCATION: revocation, BCRYPT_COST: '4' },
       ...BEHIND_PROXY,
@@ -59,9 +64,11 @@ export function withCluster(
     }
     const members: Member[] = []
     try {
-      for (const name of ['first', 'second', 'third']) {
-        members.push(await start(trial, name, name === 'first' ? { ...env, ...envOfFirst } : env))
-      }
+      members.push(await start(trial, 'first', { ...env, ...envOfFirst }, earlierCheckout))
+      await withApp(trial, { database: on, isSecond: true }, async (app) => {
+        for (let i = 0; i < customers; i++) emails.push((await app.addCustomer()).email)
+      })
+      for (const name of ['second', 'third']) members.push(await start(trial, name, env))
       await sleep(LEASE_MS)
       await play({ database: on, members: members as [Member, Member, Member], emails })
     } finally {
@@ -70,7 +77,12 @@ export function withCluster(
   }
 }
 
-async function start(trial: Trial, name: string, env: Record<string, string>): Promise<Member> {
+async function start(
+  trial: Trial,
+  name: string,
+  env: Record<string, string>,
+  checkout?: string,
+): Promise<Member> {
   let [running, url] = await launch(env)
   let isPaused = false
 
@@ -99,7 +111,11 @@ async function start(trial: Trial, name: string, env: Record<string, string>): P
   }
 
   async function launch(settings: Record<string, string>): Promise<[RunningProcess, string]> {
-    const launched = startLatchkey(['serve'], { cwd: trial.folder, env: settings })
+    const options = { cwd: trial.folder, env: settings }
+    const launched =
+      checkout === undefined
+        ? startLatchkey(['serve'], options)
+        : startProcess(process.execPath, [join(checkout, 'bin/latchkey.js'), 'serve'], options)
     const [, address = ''] = await launched.until(/"address":"(http:[^"]+)"/)
     return [launched, address]
   }

@@ -32,8 +32,11 @@ export interface PairOptions {
   readonly revocation?: 'strict' | 'prompt'
 }
 
-export async function withDatabase(use: (database: TestDatabase) => Promise<void>): Promise<void> {
-  const database = await createTestDatabase()
+export async function withDatabase(
+  use: (database: TestDatabase) => Promise<void>,
+  options: { readonly migrated?: boolean } = {},
+): Promise<void> {
+  const database = await createTestDatabase(options)
   try {
     await use(database)
   } finally {

@@ -118,8 +118,8 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
     {
       fault: 'a trigger that does not always fire',
       check: 'triggers',
-      breaks: () => 'alter table login_tokens enable trigger announce_update',
-      heals: () => 'alter table login_tokens enable always trigger announce_update',
+      breaks: () => 'alter table login_tokens enable trigger publish_update',
+      heals: () => 'alter table login_tokens enable always trigger publish_update',
       fails: false,
     },
     {

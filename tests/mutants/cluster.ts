@@ -53,7 +53,13 @@ export const CLUSTER_MUTANTS: Readonly<Record<string, Partial<Parts>>> = {
   'counts the lease from the return of a heartbeat': { instance: lateLease },
   "stores the lease as a timer's flag": { instance: flaggedLease },
   'counts heartbeats that come back before its listener connection is up': { instance: earlyBeats },
-  'leaves no margin for clock drift': { instance: fullLease },
+  'leaves no margin for clock drift': { instance: (options) => leaseOf(options, LEASE_MS) },
+  'leaves a margin for clocks that differ by two per cent': {
+    instance: (options) => leaseOf(options, LEASE_MS - 50),
+  },
+  'believes what it receives on the public channel': { instance: trustingEverybody },
+  'waits for no instance of the previous version': { instance: deafToPrevious },
+  'waits for no instance whose messages it cannot decode': { instance: deafToNext },
   'acknowledges before it applies': { instance: acknowledgeEarly },
   'holds its lease and acknowledges while its listener connection is down': { instance: acknowledgeUnlinked },
 }
@@ -264,7 +270,7 @@ function flaggedLease(options: Parameters<MakeInstance>[0]) {
       isHeld = lease.holds()
       callOff()
       const { clock } = options
-      callOff = clock.after(sentAt.monotonicMs + LEASE_MS - 50 - clock.monotonicMs(), () => {
+      callOff = clock.after(sentAt.monotonicMs + LEASE_MS - 200 - clock.monotonicMs(), () => {
         isHeld = false
       })
     },
@@ -275,17 +281,43 @@ function flaggedLease(options: Parameters<MakeInstance>[0]) {
   })
 }
 
-function fullLease(options: Parameters<MakeInstance>[0]) {
+function leaseOf(options: Parameters<MakeInstance>[0], ms: number) {
   let untilMs = 0
   return withOwnLease(options, {
     grant(sentAt) {
-      untilMs = Math.max(untilMs, sentAt.monotonicMs + LEASE_MS)
+      untilMs = Math.max(untilMs, sentAt.monotonicMs + ms)
     },
     end() {
       untilMs = 0
     },
     holds: () => options.clock.monotonicMs() < untilMs,
   })
+}
+
+function trustingEverybody(options: Parameters<MakeInstance>[0]) {
+  const instance = protocolInstance(options)
+  return {
+    ...instance,
+    receivedInPublic(payload: string) {
+      if (payload.startsWith('1 ')) instance.received(payload)
+      else instance.receivedInPublic(payload)
+    },
+  }
+}
+
+function deafToPrevious(options: Parameters<MakeInstance>[0]) {
+  return { ...protocolInstance(options), receivedInPublic() {} }
+}
+
+function deafToNext(options: Parameters<MakeInstance>[0]) {
+  const instance = protocolInstance(options)
+  return {
+    ...instance,
+    received(payload: string) {
+      if (decodeNotification(payload) === null) options.apply({ kind: 'everything' })
+      else instance.received(payload)
+    },
+  }
 }
 
 /** Sends heartbeats without a listener connection too, and counts an earlier one when it comes back. */

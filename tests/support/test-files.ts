@@ -45,6 +45,9 @@ const MODULES = [
   'testing/',
 ]
 
+/** `tests/package/installed.test.ts` runs them on the packed package. */
+const ON_PACKAGE = ['examples/orders.test.ts']
+
 /** Tests of the sources as text: a separate step of the second tier. */
 const SOURCES = ['architecture.test.ts', 'package.test.ts']
 
@@ -63,7 +66,7 @@ export function testFiles(
   const groups = {
     product,
     modules,
-    programs: (file: string) => !modules(file) && !sources(file),
+    programs: (file: string) => !modules(file) && !sources(file) && !isBelow(file, ON_PACKAGE),
     sources,
     'end-to-end': (file: string) => isBelow(file, ['end-to-end/']),
   }

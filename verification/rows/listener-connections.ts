@@ -98,7 +98,7 @@ export const linkRows: readonly Row[] = [
         and: {
           find: 'onUp: () => instance.connected(),',
           replace: `onUp(client) {
-      const sendOnListener = (payload) => void client.query("select pg_notify('latchkey', '" + payload + "')").catch(() => {})
+      const sendOnListener = (payload) => void client.query("select latchkey_say('" + payload + "')").catch(() => {})
       Object.assign(instance, { sendOnListener }).connected()
     },`,
         },

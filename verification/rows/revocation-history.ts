@@ -23,7 +23,7 @@ import {
   REVOKED_AGAIN,
 } from '../naive-forms.ts'
 import { withDatabase } from '../pair.ts'
-import type { Row, Trial } from '../row.ts'
+import { type Row, Skipped, type Trial } from '../row.ts'
 import { shown } from '../scene.ts'
 
 /** Many, since most of them wait for an acknowledgement during a fault. */
@@ -52,25 +52,41 @@ export const historyRows: readonly Row[] = [
       },
       REVOKED_AGAIN,
     ],
+    run: (trial) => recordAndCheck(trial),
+  },
+  {
+    id: 'G15',
+    promise: 'the same while one of the instances is of an earlier version',
+    sizes: { ci: 1500, release: 50_000 },
+    mutants: [NOTHING_APPLIED],
     async run(trial) {
-      const file = join(trial.folder, 'history.ndjson')
-      await withDatabase(async (database) => {
-        const link = await openTcpProxy(database.url)
-        try {
-          const envOfFirst = { DATABASE_DIRECT_URL: link.url }
-          await withCluster(
-            trial,
-            { revocation: 'strict', database, envOfFirst, customers: CUSTOMERS },
-            (cluster) => recordHistory(trial, file, cluster, link),
-          )
-        } finally {
-          await link.close()
-        }
-      })
-      await check(trial, file)
+      const { EARLIER_CHECKOUT } = process.env
+      if (EARLIER_CHECKOUT === undefined) throw new Skipped('EARLIER_CHECKOUT names no checkout')
+      await recordAndCheck(trial, EARLIER_CHECKOUT)
     },
   },
 ]
+
+async function recordAndCheck(trial: Trial, earlierCheckout?: string): Promise<void> {
+  const file = join(trial.folder, 'history.ndjson')
+  await withDatabase(
+    async (database) => {
+      const link = await openTcpProxy(database.url)
+      try {
+        const envOfFirst = { DATABASE_DIRECT_URL: link.url }
+        await withCluster(
+          trial,
+          { revocation: 'strict', database, envOfFirst, customers: CUSTOMERS, earlierCheckout },
+          (cluster) => recordHistory(trial, file, cluster, link),
+        )
+      } finally {
+        await link.close()
+      }
+    },
+    { migrated: earlierCheckout === undefined },
+  )
+  await check(trial, file)
+}
 
 async function recordHistory(trial: Trial, file: string, cluster: Cluster, link: TcpProxy): Promise<void> {
   const history = openHistory(file)

@@ -104,7 +104,7 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
       compared.grant(sentAt)
       isHeld = compared.holds()
       callOff()
-      callOff = clock.after(sentAt.monotonicMs + 950 - clock.monotonicMs(), lease.end)
+      callOff = clock.after(sentAt.monotonicMs + 800 - clock.monotonicMs(), lease.end)
     },
     end() {
       isHeld = false
@@ -115,8 +115,33 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'no margin for clock drift',
     file: LEASE,
-    find: 'const MARGIN_MS = 50',
+    find: 'const MARGIN_MS = 200',
     replace: 'const MARGIN_MS = 0',
+  },
+  {
+    name: 'a margin for clocks that differ by two per cent',
+    file: LEASE,
+    find: 'const MARGIN_MS = 200',
+    replace: 'const MARGIN_MS = 50',
+  },
+  {
+    name: 'messages on the public channel are believed',
+    file: INSTANCE,
+    find: 'else if (message.isHeartbeat) others.receivedHeartbeat(NAMELESS)',
+    replace: "else if (payload.startsWith('1 ')) this.received(payload)",
+  },
+  {
+    name: 'instances of the earlier version are not waited for',
+    file: INSTANCE,
+    find: 'else if (message.isHeartbeat) others.receivedHeartbeat(NAMELESS)',
+    replace: '',
+  },
+  {
+    name: 'instances of a later version are not waited for',
+    file: INSTANCE,
+    find: `others.receivedHeartbeat(NAMELESS)
+    warn(payload)`,
+    replace: 'warn(payload)',
   },
   {
     name: 'the sleep of a machine is not detected',
@@ -242,14 +267,15 @@ function firstLine(text: string): string {
 function heartbeatsBeforeTheConnection(): Mutant {
   const received = `
       const message = decodeNotification(payload)
-      if (message === null) {
-        isUnderstood = false
-        lease.end()
-        // Its sender may hold a lease without being on the list of instances.
-        others.disconnected()
-        apply({ kind: 'everything' })
-        warn(payload)
-      } else handle(message)
+      if (message === null) notDecoded(payload)
+      else handle(message)
+    },
+
+    receivedInPublic(payload) {
+      if (!isConnected) return
+      const message = decodePublicNotification(payload)
+      if (message === null) notDecoded(payload)
+      else if (message.isHeartbeat) others.receivedHeartbeat(NAMELESS)
     },
 
     published(payload, triggers) {

@@ -2,7 +2,6 @@ import type { StepOptions } from '../../application/ports/login-tokens.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import type { DatabasePool } from './connection/pool.ts'
 import type { Statement } from './connection/session.ts'
-import { CHANNEL } from './revocation/notifications.ts'
 import { toDate } from './rows.ts'
 
 const MAX_ROWS = 1000
@@ -30,7 +29,7 @@ function revokeStep(limit: number): Statement {
 // The triggers publish only changed rows. After a restore, an instance may have cached tokens that no table contains.
 const FORGET_EVERYTHING: Statement = {
   name: 'forget_everything',
-  text: `select pg_notify('${CHANNEL}', '1 forget')`,
+  text: "select latchkey_say('1 forget')",
 }
 
 /**

@@ -16,7 +16,7 @@ describe('The triggers', () => {
     listener = new Client({ connectionString: stores.database.url })
     await listener.connect()
     listener.on('notification', ({ payload = '' }) => payloads.push(payload))
-    await listener.query('listen latchkey')
+    await listener.query('select latchkey_listen()')
   })
   after(async () => {
     await listener.end()
@@ -28,7 +28,7 @@ describe('The triggers', () => {
 
   /** What was announced since the last call. Notifications come in the order of commits: a last one ends the wait. */
   async function publishInvalidation(): Promise<readonly Invalidation[]> {
-    await stores.database.sql("select pg_notify('latchkey', 'end')")
+    await stores.database.sql("select latchkey_say('end')")
     while (payloads.at(-1) !== 'end') await listener.query('select 1')
     return payloads.splice(0).flatMap((payload) => {
       const notice = decodeNotification(payload)

@@ -87,7 +87,7 @@ describe('Revocation of tokens by their age on PostgreSQL', () => {
     await listener.connect()
     const heard: (string | undefined)[] = []
     listener.on('notification', ({ payload }) => heard.push(payload))
-    await listener.query('listen latchkey')
+    await listener.query('select latchkey_listen()')
     assert.equal(await revoke().done, 0)
     await until(() => heard.length > 0)
     await listener.end()

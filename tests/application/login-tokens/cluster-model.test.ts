@@ -10,7 +10,9 @@ import { newClusterTally } from '../../support/cluster-model/tally.ts'
 // The proof's row G1 has more runs; SEED_G1 repeats failed runs.
 const RUNS = 300
 const SEED = process.env.SEED_G1 === undefined ? {} : { seed: Number(process.env.SEED_G1) }
-const MUTANT_RUNS = 500
+const MUTANT_RUNS = 1000
+/** Parts that break no promise are run less often, because each of their runs goes to the end. */
+const INTACT_RUNS = 500
 /** A fixed seed: with random runs, a few in a thousand would not find one of the mutants. */
 const MUTANT_SEED = { seed: 7, ...SEED }
 
@@ -37,7 +39,7 @@ describe('row G1: a revocation is exact across several instances and all faults'
 
   it('holds for the simplified cache on which some mutants are based', async () => {
     const parts = { ...PRODUCTION_PARTS, cached: sketchOfCache(null) }
-    await fc.assert(clusterProperty(parts), { numRuns: MUTANT_RUNS, ...MUTANT_SEED })
+    await fc.assert(clusterProperty(parts), { numRuns: INTACT_RUNS, ...MUTANT_SEED })
   })
 
   for (const [mistake, parts] of Object.entries(CLUSTER_MUTANTS)) {
@@ -60,7 +62,7 @@ describe('row G1: a revocation is exact across several instances and all faults'
   for (const [rule, parts] of Object.entries(SPARE_MUTANTS)) {
     it(`holds when one ${rule}, because another rule compensates`, async () => {
       await fc.assert(clusterProperty({ ...PRODUCTION_PARTS, ...parts }), {
-        numRuns: MUTANT_RUNS,
+        numRuns: INTACT_RUNS,
         ...MUTANT_SEED,
       })
     })

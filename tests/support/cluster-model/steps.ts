@@ -58,7 +58,8 @@ export function createSteps(
     const process = alive[on % alive.length]
     // Mostly one of the newest tokens, which may still be valid.
     const token = known[pick % 3 === 0 ? pick % known.length : known.length - 1 - (pick % 4)]
-    if (process === undefined || token === undefined) return
+    const next = alive[(on + 1) % alive.length]
+    if (process === undefined || next === undefined || token === undefined) return
     const { customerId } = token.token
     switch (does) {
       case 'validate':
@@ -81,6 +82,19 @@ export function createSteps(
         // No trigger publishes a revocation between the disabling and the next heartbeat.
         clients.validateEverywhere([token])
         time.watch(clients.logOut(process, token))
+        break
+      case 'reopen and freeze link':
+        breakSomething(does, process, ms)
+        // Its new connection grants a lease before it freezes, perhaps not yet known to others.
+        time.after(60, () => clients.validateEverywhere([token]))
+        time.after(150, () => time.watch(clients.logOut(next, token)))
+        break
+      case 'send as a stranger':
+        // Like an attacker who keeps a revoked token usable on an instance that receives nothing.
+        clients.validateEverywhere([token])
+        breakSomething('freeze link', next, ms)
+        time.watch(clients.logOut(process, token))
+        for (const afterMs of [5, 50, 300]) time.after(afterMs, () => breakSomething(does, process, ms))
         break
       case 'revokes':
         writers.revoke([token])

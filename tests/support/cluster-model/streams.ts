@@ -1,16 +1,17 @@
+import type { Instance } from '../../../src/adapters/postgres/revocation/protocol.ts'
 import type { Sleeper, Timeline } from './timeline.ts'
 
 /** One direction of a connection. */
-export interface Stream {
+export interface Stream<Message = string> {
   isOpen: boolean
   thawsMs: number
   /** When the last message on the way arrives. */
   lastMs: number
-  readonly waiting: string[]
+  readonly waiting: Message[]
 }
 
 /** The incoming direction of a listener connection. */
-export interface Link extends Stream {
+export interface Link extends Stream<(instance: Instance) => void> {
   /** The connection is lost, but messages that it had received are still delivered. */
   lingers: boolean
   isDeaf: boolean
@@ -21,7 +22,7 @@ export interface Publisher extends Stream {
   readonly results: Stream
 }
 
-function openStream(): Stream {
+function openStream<Message = string>(): Stream<Message> {
   return { isOpen: true, thawsMs: 0, lastMs: 0, waiting: [] }
 }
 
@@ -34,16 +35,16 @@ export function openPublisher(): Publisher {
 }
 
 /** Delivers messages of one connection in order, even when it freezes. */
-export function transmit(
+export function transmit<Message>(
   time: Timeline,
-  stream: Stream,
-  payload: string,
+  stream: Stream<Message>,
+  message: Message,
   delayMs: number,
   to: Sleeper | null,
-  receive: (payload: string) => void,
+  receive: (message: Message) => void,
 ): void {
   stream.lastMs = Math.max(stream.lastMs, stream.thawsMs, time.nowMs + delayMs)
-  stream.waiting.push(payload)
+  stream.waiting.push(message)
   time.at(stream.lastMs, arrive, to)
 
   function arrive(): void {

@@ -93,8 +93,8 @@ export function acknowledgements({
       if (pending?.n !== n) return
       // The list is complete now: a heartbeat that committed before the request was received before its echo.
       const leasesMs = new Map(others.remainingMs())
-      // A request whose statement found the triggers changed is never verified: the timer in `settled` ends that wait.
-      if (verifiedRequest < n) leasesMs.set(OWN, Infinity)
+      // A request whose statement found the triggers changed is never verified: its callers wait for a whole lease.
+      if (verifiedRequest < n) leasesMs.set(OWN, LEASE_MS)
       rounds.open(n, { callers: pending.callers, leasesMs })
       pending = null
       requestAcknowledgements()

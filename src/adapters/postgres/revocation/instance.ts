@@ -1,9 +1,17 @@
 import { type Acknowledgements, acknowledgements } from './acknowledgements.ts'
 import { createHeartbeats } from './heartbeats.ts'
 import { createLease } from './lease.ts'
-import { decodeNotification, encodeNotification, type ProtocolMessage } from './notifications.ts'
+import {
+  decodeNotification,
+  decodePublicNotification,
+  encodeNotification,
+  type ProtocolMessage,
+} from './notifications.ts'
 import type { Instance, InstanceOptions } from './protocol.ts'
 import type { TriggerState } from './trigger-state.ts'
+
+/** The instances that send what this one cannot decode, as one. It is no word of a message, so it never acknowledges. */
+const NAMELESS = 'an instance without a name'
 
 /** Creates an instance with a unique name. `send` may lose or delay payloads. */
 export function protocolInstance({
@@ -19,21 +27,16 @@ export function protocolInstance({
     clock,
     request: (n) => send(encodeNotification({ kind: 'ask', instance: name, n })),
   })
-  const heartbeats = createHeartbeats(clock, (sentAt) => {
-    if (isUnderstood) lease.grant(sentAt)
-  })
+  const heartbeats = createHeartbeats(clock, lease.grant)
   /** The fingerprint of the triggers since the cache was last cleared; null until the connection has read one. */
   let fingerprint: string | null = null
   let isConnected = false
   let hasLeft = false
-  /** False after a notification that cannot be decoded, until the next connection: it may be of a newer protocol. */
-  let isUnderstood = true
 
   return {
     connected() {
       if (hasLeft) return
       isConnected = true
-      isUnderstood = true
       beat()
     },
 
@@ -50,14 +53,15 @@ export function protocolInstance({
       // Earlier notifications do not matter: the first heartbeat of the next connection clears the cache (see `reset`).
       if (!isConnected) return
       const message = decodeNotification(payload)
-      if (message === null) {
-        isUnderstood = false
-        lease.end()
-        // Its sender may hold a lease without being on the list of instances.
-        others.disconnected()
-        apply({ kind: 'everything' })
-        warn(payload)
-      } else handle(message)
+      if (message === null) notDecoded(payload)
+      else handle(message)
+    },
+
+    receivedInPublic(payload) {
+      if (!isConnected) return
+      const message = decodePublicNotification(payload)
+      if (message === null) notDecoded(payload)
+      else if (message.isHeartbeat) others.receivedHeartbeat(NAMELESS)
     },
 
     published(payload, triggers) {
@@ -112,6 +116,13 @@ export function protocolInstance({
     }
   }
 
+  /** It may be a change, or the heartbeat of an instance of a later version that holds a lease. */
+  function notDecoded(payload: string): void {
+    apply({ kind: 'everything' })
+    others.receivedHeartbeat(NAMELESS)
+    warn(payload)
+  }
+
   function returned(n: number): void {
     const sentAt = heartbeats.sentAt(n)
     if (sentAt === undefined) return
@@ -125,6 +136,6 @@ export function protocolInstance({
     lease.end()
     apply({ kind: 'everything' })
     others.disconnected()
-    if (triggers.problems.length === 0 && isUnderstood) others.connected()
+    if (triggers.problems.length === 0) others.connected()
   }
 }

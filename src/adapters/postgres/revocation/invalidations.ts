@@ -67,8 +67,7 @@ export function postgresInvalidations({
     clock,
     send: publisher.publish,
     apply,
-    warn: () =>
-      onEvent({ kind: 'not_understood', detail: 'A notification of an unknown version was received.' }),
+    warn: suspension.notDecoded,
     onReturn: onLag,
   })
   const listener = createListener({
@@ -76,6 +75,7 @@ export function postgresInvalidations({
     clock,
     onUp: () => instance.connected(),
     onNotification: (payload) => instance.received(payload),
+    onPublicNotification: (payload) => instance.receivedInPublic(payload),
     onDown(reason) {
       problem = reason
       instance.disconnected()

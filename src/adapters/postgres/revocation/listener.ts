@@ -1,6 +1,7 @@
+import type { QueryConfig } from 'pg'
 import type { Clock } from '../../../lib/clock.ts'
 import { LEASE_MS } from './lease.ts'
-import { CHANNEL } from './notifications.ts'
+import { PUBLIC_CHANNEL } from './notifications.ts'
 import { createReconnectingClient } from './reconnecting-client.ts'
 
 /** The connection that receives notifications. It is reopened whenever it is lost. */
@@ -13,6 +14,8 @@ export interface Listener {
 
 /** A connection that does not receive this process's own messages for this duration is replaced. */
 const MAX_SILENCE_MS = 2 * LEASE_MS
+/** A server whose queue of notifications is long needs seconds for LISTEN. */
+const LISTEN_TIMEOUT_MS = 120_000
 
 /** Opens the listener connection. `url` must not be that of a transaction pooler, which loses notifications. */
 export function createListener({
@@ -20,6 +23,7 @@ export function createListener({
   clock,
   onUp,
   onNotification,
+  onPublicNotification,
   onDown,
 }: {
   readonly url: string
@@ -27,16 +31,20 @@ export function createListener({
   /** Called when the connection listens, before it receives a notification. */
   readonly onUp: () => void
   readonly onNotification: (payload: string) => void
+  /** Called with a notification on the channel of the earlier version. */
+  readonly onPublicNotification: (payload: string) => void
   readonly onDown: (reason: string) => void
 }): Listener {
   let receivedMs = Infinity
   const connection = createReconnectingClient({
     url,
     name: 'latchkey listener',
-    prepare: (client) => client.query(`listen ${CHANNEL}`),
+    prepare: (client) => client.query(LISTEN),
     onUp(client) {
       receivedMs = clock.monotonicMs()
-      client.on('notification', ({ payload = '' }) => {
+      client.on('notification', ({ channel, payload = '' }) => {
+        if (channel === PUBLIC_CHANNEL) return onPublicNotification(payload)
+        // Not on the public channel: while others send there, this process's own messages may be lost.
         receivedMs = clock.monotonicMs()
         onNotification(payload)
       })
@@ -55,4 +63,10 @@ export function createListener({
     },
     close: () => connection.close(),
   }
+}
+
+// One statement, and so one transaction. The type of the driver lacks the timeout of one query.
+const LISTEN: QueryConfig & { readonly query_timeout: number } = {
+  text: `select latchkey_listen(); listen ${PUBLIC_CHANNEL}`,
+  query_timeout: LISTEN_TIMEOUT_MS,
 }

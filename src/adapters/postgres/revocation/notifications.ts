@@ -1,7 +1,10 @@
 import type { Invalidation } from '../../../application/ports/invalidations.ts'
 
-/** The channel of every notification; the triggers in `sql/` use it too. */
-export const CHANNEL = 'latchkey'
+/**
+ * The channel of the earlier version. Every role of the database may send on it, so nothing on it is believed. The
+ * functions `latchkey_say` and `latchkey_listen` in `sql/` use a channel with a secret name.
+ */
+export const PUBLIC_CHANNEL = 'latchkey'
 
 /** The version of the message format of triggers and instances. */
 const VERSION = '1'
@@ -26,7 +29,7 @@ export function encodeNotification(message: Exclude<ProtocolMessage, { kind: 'ch
   return words.join(' ')
 }
 
-/** Decodes a payload. Returns null for an unknown format, which may mean anything. */
+/** Decodes a payload. Returns null for an unknown format, which may be of a later version. */
 export function decodeNotification(payload: string): ProtocolMessage | null {
   const [version, kind, ...words] = payload.split(' ')
   if (version !== VERSION || words.includes('')) return null
@@ -47,6 +50,16 @@ export function decodeNotification(payload: string): ProtocolMessage | null {
   if (kind === 'digests') return changed(words.map((digest) => ({ kind: 'digest', digest })))
   if (kind === 'customers') return changed(words.map((customerId) => ({ kind: 'customer', customerId })))
   return null
+}
+
+/**
+ * Decodes a payload of the public channel: whether it may be a heartbeat of an instance of the earlier version. Returns
+ * null for an unknown format. Instances of this version send `2 beat` there, which the earlier version cannot decode.
+ */
+export function decodePublicNotification(payload: string): { readonly isHeartbeat: boolean } | null {
+  if (/^2 beat \S+$/.test(payload)) return { isHeartbeat: false }
+  const message = decodeNotification(payload)
+  return message && { isHeartbeat: message.kind === 'beat' }
 }
 
 function parseNumbered(word: string, message: (n: number) => ProtocolMessage): ProtocolMessage | null {

@@ -8,8 +8,10 @@ export interface Instance {
   connected(): void
   /** The listener connection is lost: cached validations may not be used. */
   disconnected(): void
-  /** A notification was received. */
+  /** A notification was received on the secret channel. */
   received(payload: string): void
+  /** A notification was received on the channel of the earlier version, on which anybody may send. */
+  receivedInPublic(payload: string): void
   /** The statement that published a payload of this instance has committed, and found the triggers in this state. */
   published(payload: string, triggers: TriggerState): void
   /** Sends a heartbeat if the listener connection is up. Called every `BEAT_MS`. */

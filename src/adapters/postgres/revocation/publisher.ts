@@ -1,6 +1,5 @@
 import type { Client } from 'pg'
 import type { Statement } from '../connection/session.ts'
-import { CHANNEL } from './notifications.ts'
 import { createReconnectingClient } from './reconnecting-client.ts'
 import { TRIGGER_FINGERPRINT, TRIGGER_PROBLEMS, type TriggerState } from './trigger-state.ts'
 
@@ -100,7 +99,7 @@ const PUBLISH = {
   name: 'publish',
   text: `
     select set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '800ms', true),
-           (select count(pg_notify('${CHANNEL}', payload)) from unnest($1::text[]) as payload)`,
+           (select count(latchkey_say(payload)) from unnest($1::text[]) as payload)`,
 }
 
 const PUBLISH_AND_VERIFY = {

@@ -2,10 +2,7 @@ import type { Clock } from '../../../lib/clock.ts'
 
 /** The requests that were received back and wait for acknowledgements. */
 export interface Rounds {
-  /**
-   * Waits for the instances: for this one without a limit of time, for each other one until its lease has expired.
-   * Then releases the callers.
-   */
+  /** Waits for each instance until it acknowledges or its lease has expired. Then releases the callers. */
   open(n: number, round: { readonly callers: readonly (() => void)[]; readonly leasesMs: Leases }): void
   /** The instance has applied every change before request `n`. */
   acknowledge(n: number, instance: string): void
@@ -15,7 +12,7 @@ export interface Rounds {
   leave(instance: string): void
 }
 
-/** The milliseconds that remain of each instance's lease; infinite if only the acknowledgement counts. */
+/** The milliseconds that remain of each instance's lease. */
 type Leases = ReadonlyMap<string, number>
 
 /** The callers that wait for one request, and the instances that have not acknowledged it, each with its timer. */
@@ -34,7 +31,7 @@ export function createRounds(clock: Clock): Rounds {
       rounds.set(n, round)
       for (const [instance, leaseMs] of leasesMs) {
         const expire = () => acknowledge(n, instance)
-        round.missing.set(instance, leaseMs === Infinity ? () => {} : clock.after(leaseMs, expire))
+        round.missing.set(instance, clock.after(leaseMs, expire))
       }
       finish(n, round)
     },

@@ -9,46 +9,55 @@ export interface TriggerState {
   readonly problems: readonly string[]
 }
 
-/** Table, trigger, function, and the MD5 of the function's body in `sql/` without carriage returns. */
+/** Table, trigger, when it fires (A: always, R: at replication), function, and the MD5 of its body in `sql/`. */
 const TRIGGERS = `
-  values ('customers', 'announce_update', 'latchkey_announce_updated_customers', '3740e9e70317083aca98748302f764e2'),
-         ('customers', 'announce_delete', 'latchkey_announce_deleted_customers', '565d2f4f1f43445a986302f6abb76d50'),
-         ('customers', 'announce_truncate', 'latchkey_announce_truncation', 'aab277f6a187f42896e568a4a3b0b295'),
-         ('login_tokens', 'announce_update', 'latchkey_announce_updated_tokens', 'c73d158e1c224d2b805df401a15eeca5'),
-         ('login_tokens', 'announce_delete', 'latchkey_announce_deleted_tokens', '287c1fdef69c51bc08dd98c28ca70141'),
-         ('login_tokens', 'announce_truncate', 'latchkey_announce_truncation', 'aab277f6a187f42896e568a4a3b0b295')`
-/** The function that all of them call. */
-const ANNOUNCE = 'latchkey_announce(text, text[])'
-const ANNOUNCE_BODY = '0f860c426e1b730d0086aad29f30abb8'
+  values ('customers', 'publish_update', 'A', 'latchkey_publish_updated_customers', '1b268ab579733184ca070055e6debdc8'),
+         ('customers', 'publish_delete', 'A', 'latchkey_publish_deleted_customers', 'd3090a8c4f79cbbba8cef138478bb702'),
+         ('customers', 'publish_truncate', 'A', 'latchkey_publish_truncation', '025d0db8e1298bbb52cf01537e86ff2e'),
+         ('customers', 'publish_replicated', 'R', 'latchkey_publish_replicated_customer', 'a7aa847f5b4bbf3869e35d2cd415af84'),
+         ('login_tokens', 'publish_update', 'A', 'latchkey_publish_updated_tokens', '79e194f08bd67b225fc273f85840fb3f'),
+         ('login_tokens', 'publish_delete', 'A', 'latchkey_publish_deleted_tokens', 'cb377eedc3d9111d051c6dcbcc6417b1'),
+         ('login_tokens', 'publish_truncate', 'A', 'latchkey_publish_truncation', '025d0db8e1298bbb52cf01537e86ff2e'),
+         ('login_tokens', 'publish_replicated', 'R', 'latchkey_publish_replicated_token', '6d8bca23490b069104acf60416ce9814')`
 
+/** The functions that those of the triggers call, and `latchkey_listen`. */
+const FUNCTIONS = `
+  values ('latchkey_publish', 'cb5bbf104aa23f0f4353cb9ee6212ab7'),
+         ('latchkey_say', '3621af162536d56788f9008a58150d96'),
+         ('latchkey_listen', 'b05008405d5cd8e4cb1f47f6952d31d3'),
+         ('latchkey_is_token_changed', 'df779a4068ccd59c44d2126386d894ec'),
+         ('latchkey_is_customer_changed', '9988736e1b3d37d2a17e06296c60a2e7')`
+
+/** Without carriage returns, which an editor may have added to the file. */
 const BODY = "md5(replace(prosrc, chr(13), ''))"
 
 /** A read-only query that returns a sentence for each problem. */
 export const TRIGGER_PROBLEMS = `
   select case
            when tgenabled is null then format('The trigger %s on %s is missing.', trigger, of_table)
-           when tgenabled <> 'A' then
-             format('The trigger %1$s on %2$s does not always fire. Run: alter table %2$s enable always trigger %1$s;',
-                    trigger, of_table)
+           when tgenabled <> fires::"char" then
+             format('The trigger %1$s on %2$s does not fire as it must. Run: alter table %2$s enable %3$s trigger %1$s;',
+                    trigger, of_table, case fires when 'A' then 'always' else 'replica' end)
            else format('The function %s of the trigger %s on %s does not match this version.', proname, trigger, of_table)
          end
-    from (${TRIGGERS}) as expected (of_table, trigger, function, body)
+    from (${TRIGGERS}) as expected (of_table, trigger, fires, function, body)
     left join pg_trigger on tgrelid = to_regclass(of_table) and tgname = trigger
     left join pg_proc on pg_proc.oid = tgfoid
-   where (tgenabled, proname, ${BODY}) is distinct from ('A'::"char", function::name, body)
+   where (tgenabled, proname, ${BODY}) is distinct from (fires::"char", function::name, body)
    union all
-  select 'The function ${ANNOUNCE} is missing or does not match this version.'
-   where not exists (
-     select from pg_proc where oid = to_regprocedure('${ANNOUNCE}') and ${BODY} = '${ANNOUNCE_BODY}')`
+  select format('The function %s is missing or does not match this version.', name)
+    from (${FUNCTIONS}) as expected (name, body)
+    left join pg_proc on proname = name and pg_function_is_visible(oid)
+   where ${BODY} is distinct from body`
 
 const TABLES = "(to_regclass('login_tokens'), to_regclass('customers'))"
 
 /**
- * An expression that returns the fingerprint. It is read with each acknowledgement, so it costs only three index scans.
+ * An expression that returns the fingerprint. It is read with each acknowledgement, so it costs only a few index scans.
  * `xmin` changes with every change of a row in the catalog (PostgreSQL, section 5.5), also when a trigger is disabled and
  * enabled again. A trigger that calls another function has a new row itself.
  */
 export const TRIGGER_FINGERPRINT = `
   array(select xmin from pg_class where oid in ${TABLES})::text ||
   array(select xmin from pg_trigger where tgrelid in ${TABLES})::text ||
-  array(select xmin from pg_proc where proname >= 'latchkey_announce' and proname < 'latchkey_announcf')::text`
+  array(select xmin from pg_proc where proname >= 'latchkey_is' and proname < 'latchkey_t')::text`

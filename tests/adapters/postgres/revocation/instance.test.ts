@@ -8,6 +8,7 @@ import type { Invalidation } from '../../../../src/application/ports/invalidatio
 import { type MovableClock, movableClock } from '../../../../src/testing/movable-clock.ts'
 import { turn } from '../../../support/fakes.ts'
 
+const HELD_MS = 800
 const EVERYTHING: Invalidation = { kind: 'everything' }
 const INTACT: TriggerState = { fingerprint: 'intact', problems: [] }
 
@@ -120,7 +121,7 @@ describe('An instance', () => {
     clock.advance(600)
     comeBack('1 beat me 1')
     assert.equal(instance.holdsLease(), true)
-    clock.advance(LEASE_MS - 50 - 600)
+    clock.advance(HELD_MS - 600)
     assert.equal(instance.holdsLease(), false)
   })
 
@@ -140,7 +141,7 @@ describe('An instance', () => {
     instance.beat()
     comeBack('1 beat me 2')
     comeBack('1 beat me 1')
-    clock.advance(LEASE_MS - 50 - 1)
+    clock.advance(HELD_MS - 1)
     assert.equal(instance.holdsLease(), true)
   })
 
@@ -199,27 +200,69 @@ describe('An instance', () => {
     )
   })
 
-  it('clears the cache and holds no lease from a message that it cannot decode until the next connection', () => {
-    instance.connected()
+  for (const receive of ['received', 'receivedInPublic'] as const) {
+    it(`clears the cache and keeps its lease after a message that it cannot decode (${receive})`, () => {
+      instance.connected()
+      comeBack('1 beat me 1')
+      for (const payload of ['3 digests d1', '', 'hello', '1 unknown x'])
+        assert.deepEqual(
+          storyOf(() => instance[receive](payload)),
+          [EVERYTHING],
+        )
+      assert.equal(warnings.length, 4)
+      assert.equal(instance.holdsLease(), true)
+    })
+
+    it(`waits a whole lease after a message that it cannot decode (${receive})`, async () => {
+      connectForLong()
+      instance[receive]('3 beat you 1')
+      clock.advance(100)
+      let isSettled = false
+      void instance.settled().then(() => {
+        isSettled = true
+      })
+      for (const payload of ['1 ask me 1', '1 seen you me 1', '1 bye you']) comeBack(payload)
+      clock.advance(LEASE_MS - 100 - 1)
+      await turn()
+      assert.equal(isSettled, false)
+      clock.advance(1)
+      await turn()
+      assert.equal(isSettled, true)
+    })
+  }
+
+  it('believes nothing on the channel on which anybody may send', () => {
+    connectForLong()
     comeBack('1 beat me 1')
-    assert.deepEqual(
-      storyOf(() => instance.received('2 digests d1')),
-      [EVERYTHING],
-    )
-    assert.deepEqual(warnings, ['2 digests d1'])
-    assert.equal(instance.holdsLease(), false)
-    instance.beat()
-    comeBack('1 beat me 2')
-    assert.equal(instance.holdsLease(), false)
-    // It still applies the messages that it can decode.
-    assert.deepEqual(
-      storyOf(() => instance.received('1 digests d2')),
-      [{ kind: 'digest', digest: 'd2' }],
-    )
-    instance.disconnected()
-    instance.connected()
-    comeBack('1 beat me 3')
-    assert.equal(instance.holdsLease(), true)
+    instance.received('1 beat you 1')
+    let isSettled = false
+    void instance.settled().then(() => {
+      isSettled = true
+    })
+    comeBack('1 ask me 1')
+    const said = storyOf(() => {
+      for (const payload of ['1 seen you me 1', '1 bye you', '1 ask you 7', '1 forget', '2 beat you'])
+        instance.receivedInPublic(payload)
+    })
+    assert.deepEqual(said, [])
+    assert.equal(isSettled, false)
+    assert.deepEqual(warnings, [])
+  })
+
+  it('waits a whole lease for an instance of the earlier version', async () => {
+    connectForLong()
+    instance.receivedInPublic('1 beat you 1')
+    let isSettled = false
+    void instance.settled().then(() => {
+      isSettled = true
+    })
+    comeBack('1 ask me 1')
+    clock.advance(LEASE_MS - 1)
+    await turn()
+    assert.equal(isSettled, false)
+    clock.advance(1)
+    await turn()
+    assert.equal(isSettled, true)
   })
 
   it('settles a change when its request has returned and the others have acknowledged it', async () => {
@@ -252,19 +295,6 @@ describe('An instance', () => {
     instance.disconnected()
     instance.connected()
     // The connection is too young to have received a heartbeat of every instance that holds a lease.
-    comeBack('1 ask me 1')
-    await turn()
-    assert.equal(isSettled, false)
-  })
-
-  it('does not rely on its list of instances after a message that it cannot decode', async () => {
-    connectForLong()
-    // Of an instance of a newer release, which may hold a lease.
-    instance.received('2 beat newer 4')
-    let isSettled = false
-    void instance.settled().then(() => {
-      isSettled = true
-    })
     comeBack('1 ask me 1')
     await turn()
     assert.equal(isSettled, false)

@@ -177,19 +177,27 @@ describe('Invalidations among instances', () => {
     await until(one.isCurrent)
   })
 
-  it('clear the cache and disable it until the next connection after a notification that cannot be decoded', async () => {
-    for (const payload of ['2 whatever', '', '1 unheard-of x']) {
-      const one = await join(stores.database)
-      await stores.database.sql("select pg_notify('latchkey', $1)", [payload])
-      await until(() => one.applied.length > 0)
-      assert.deepEqual(one.applied, [{ kind: 'everything' }])
-      await sleep(LEASE_MS / 2)
-      assert.equal(one.isCurrent(), false)
-      assert.equal(one.events[0]?.kind, 'not_understood')
-      await signal('latchkey listener')
-      await until(one.isCurrent)
-      await cleanUp()
-    }
+  it('clear the cache after a notification that cannot be decoded, report it once, and keep the lease', async () => {
+    const one = await join(stores.database)
+    for (const payload of ['3 whatever', '', '1 unheard-of x'])
+      await stores.database.sql("select pg_notify('latchkey', $1), latchkey_say($1)", [payload])
+    await until(() => one.applied.length === 6)
+    assert.deepEqual(one.applied, Array(6).fill({ kind: 'everything' }))
+    await until(one.isCurrent)
+    assert.deepEqual(
+      one.events.map(({ kind }) => kind),
+      ['not_understood'],
+    )
+  })
+
+  it('use the new name of the channel after it has changed', async () => {
+    const one = await join(stores.database)
+    await stores.database.sql("update latchkey_channel set name = 'latchkey_other'")
+    const { digest } = await login(stores, await storedCustomer(stores))
+    await until(() => !one.isCurrent())
+    await until(one.isCurrent)
+    await revokeAll()
+    await until(() => one.applied.some((each) => each.kind === 'digest' && each.digest === digest))
   })
 
   it('stop the use of the cache and leave no connection after close', async () => {

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/adapters/postgres/revocation/lease.ts'
 import { type MovableClock, movableClock } from '../../../../src/testing/movable-clock.ts'
 
-const HELD_MS = LEASE_MS - 50
+const HELD_MS = 800
 
 describe('A lease', () => {
   let clock: MovableClock
@@ -40,9 +40,9 @@ describe('A lease', () => {
     assert.equal(lease.holds(), false)
   })
 
-  it('has a margin for clocks that drift by one per cent', () => {
+  it('has a margin for clocks whose rates differ from real time by a tenth', () => {
     // The slowest clock holds the lease, and the fastest one waits for it.
-    assert.ok(HELD_MS / 0.99 < LEASE_MS / 1.01)
+    assert.ok(HELD_MS / 0.9 < LEASE_MS / 1.1)
   })
 
   it('counts from the latest heartbeat', () => {

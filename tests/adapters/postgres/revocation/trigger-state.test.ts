@@ -17,33 +17,34 @@ import { until } from '../../../support/until.ts'
 /** What breaks the triggers, how the sentence about it begins, and what mends them. */
 const FAULTS = [
   [
-    'alter table login_tokens disable trigger announce_update',
-    /announce_update on login_tokens does not always fire\. Run: alter table login_tokens enable always trigger announce_update;/,
-    'alter table login_tokens enable always trigger announce_update',
+    'alter table login_tokens disable trigger publish_update',
+    /publish_update on login_tokens does not fire as it must\. Run: alter table login_tokens enable always trigger publish_update;/,
+    'alter table login_tokens enable always trigger publish_update',
   ],
   [
     // What pg_restore --disable-triggers leaves behind.
     'alter table customers disable trigger all; alter table customers enable trigger all',
-    /announce_delete on customers does not always fire.*announce_update on customers does not always fire/s,
-    `alter table customers enable always trigger announce_update, enable always trigger announce_delete,
-       enable always trigger announce_truncate`,
+    /publish_delete on customers does not fire as it must.*publish_update on customers does not fire as it must/s,
+    `alter table customers enable always trigger publish_update, enable always trigger publish_delete,
+       enable always trigger publish_truncate,
+       enable replica trigger publish_replicated`,
   ],
   [
     'alter table login_tokens rename to renamed',
-    /The trigger announce_update on login_tokens is missing\./,
+    /The trigger publish_update on login_tokens is missing\./,
     'alter table renamed rename to login_tokens',
   ],
   [
-    'drop trigger announce_delete on login_tokens',
-    /The trigger announce_delete on login_tokens is missing\./,
-    `create trigger announce_delete after delete on login_tokens referencing old table as was
-       for each statement execute function latchkey_announce_deleted_tokens();
-     alter table login_tokens enable always trigger announce_delete`,
+    'drop trigger publish_delete on login_tokens',
+    /The trigger publish_delete on login_tokens is missing\./,
+    `create trigger publish_delete after delete on login_tokens referencing old table as was
+       for each statement execute function latchkey_publish_deleted_tokens();
+     alter table login_tokens enable always trigger publish_delete`,
   ],
   [
-    'alter function latchkey_announce(text, text[]) rename to renamed',
-    /The function latchkey_announce\(text, text\[\]\) is missing/,
-    'alter function renamed(text, text[]) rename to latchkey_announce',
+    'alter function latchkey_publish(text, text[]) rename to renamed',
+    /The function latchkey_publish is missing/,
+    'alter function renamed(text, text[]) rename to latchkey_publish',
   ],
 ] as const
 
@@ -87,12 +88,12 @@ describe('The state of the triggers', () => {
 
   it('reports a function that publishes nothing', async () => {
     const [{ text } = { text: '' }] = await stores.database.sql<{ text: string }>(
-      "select pg_get_functiondef('latchkey_announce_truncation()'::regprocedure) as text",
+      "select pg_get_functiondef('latchkey_publish_truncation()'::regprocedure) as text",
     )
     await sql(text.replace('perform', '-- perform'))
     assert.match(
       (await state()).problems.join(' '),
-      /latchkey_announce_truncation of the trigger announce_truncate on customers does not match this version/,
+      /latchkey_publish_truncation of the trigger publish_truncate on customers does not match this version/,
     )
     await sql(text)
     assert.deepEqual((await state()).problems, [])
@@ -131,15 +132,15 @@ describe('An instance whose triggers fail', () => {
   it('stops using its cache, logs the trigger, and resumes with an empty cache when they are repaired', async () => {
     const one = await join()
     const { sql } = stores.database
-    await sql('alter table login_tokens disable trigger announce_update')
+    await sql('alter table login_tokens disable trigger publish_update')
     const { token } = await namedToken(stores, await storedCustomer(stores))
     await sql('update login_tokens set revoked_at = now() where id = $1', [token.id])
     await until(() => one.applied.length > 0)
     assert.deepEqual(one.applied, [{ kind: 'everything' }])
     assert.equal(one.isCurrent(), false)
     await until(() => one.events.length > 0)
-    assert.match(one.events[0] ?? '', /^suspended .*announce_update on login_tokens does not always fire/)
-    await sql('alter table login_tokens enable always trigger announce_update')
+    assert.match(one.events[0] ?? '', /^suspended .*publish_update on login_tokens does not fire as it must/)
+    await sql('alter table login_tokens enable always trigger publish_update')
     await until(one.isCurrent)
     assert.deepEqual(one.applied, [{ kind: 'everything' }, { kind: 'everything' }])
   })
@@ -148,9 +149,9 @@ describe('An instance whose triggers fail', () => {
     const one = await join()
     const { token } = await namedToken(stores, await storedCustomer(stores))
     await stores.database.sql(`
-      alter table login_tokens disable trigger announce_update;
+      alter table login_tokens disable trigger publish_update;
       update login_tokens set revoked_at = now() where id = '${token.id}';
-      alter table login_tokens enable always trigger announce_update`)
+      alter table login_tokens enable always trigger publish_update`)
     await until(() => one.applied.length > 0)
     assert.deepEqual(one.applied, [{ kind: 'everything' }])
     await until(one.isCurrent)
@@ -168,9 +169,9 @@ describe('An instance whose triggers fail', () => {
     const [one, other] = [await join(), await join()]
     const { sql } = stores.database
     await until(() => one.isCurrent() && other.isCurrent())
-    await sql('alter table login_tokens disable trigger announce_update')
+    await sql('alter table login_tokens disable trigger publish_update')
     await one.publish({ kind: 'everything' })
     assert.equal(other.isCurrent(), false)
-    await sql('alter table login_tokens enable always trigger announce_update')
+    await sql('alter table login_tokens enable always trigger publish_update')
   })
 })

@@ -1,0 +1,38 @@
+import type { Instance, InstanceOptions } from '../../../src/adapters/postgres/revocation/protocol.ts'
+import type { TriggerState } from '../../../src/adapters/postgres/revocation/trigger-state.ts'
+
+/** Another version of the protocol. */
+export type Version = 'previous' | 'next'
+
+/** Creates an instance of a version, from one of this version. */
+export function instanceOfVersion(
+  version: Version,
+  create: (options: InstanceOptions) => Instance,
+  options: InstanceOptions,
+): Instance {
+  return version === 'previous' ? previousInstance(create(options)) : nextInstance(create, options)
+}
+
+/** Uses the public channel alone. After a payload that it cannot decode, it has no lease until its next connection. */
+function previousInstance(instance: Instance): Instance {
+  return {
+    ...instance,
+    received() {},
+    receivedInPublic(payload) {
+      if (payload.startsWith('1 ')) instance.received(payload)
+      else instance.disconnected()
+    },
+  }
+}
+
+/** Sends payloads of a version that others cannot decode, and decodes theirs. */
+function nextInstance(create: (options: InstanceOptions) => Instance, options: InstanceOptions): Instance {
+  const encode = (payload: string) => payload.replace(/^1 /, '3 ')
+  const decode = (payload: string) => payload.replace(/^3 /, '1 ')
+  const instance = create({ ...options, send: (payload) => options.send(encode(payload)) })
+  return {
+    ...instance,
+    received: (payload) => instance.received(decode(payload)),
+    published: (payload: string, triggers: TriggerState) => instance.published(decode(payload), triggers),
+  }
+}
