@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
 import type { TestDatabase } from '../../tests/support/database.ts'
 import { hasPgBouncer } from '../../tests/support/pgbouncer.ts'
 import type { RunningApp } from '../../tests/support/running-app.ts'
-import { ENDLESS_LEASE, NO_FORGETTING, OTHERS_NOT_WAITED_FOR } from '../naive-forms.ts'
+import { ENDLESS_LEASE, INSTANCE, NO_FORGETTING, OTHERS_NOT_WAITED_FOR } from '../naive-forms.ts'
 import { withOwnServer } from '../own-server.ts'
 import {
   expectCached,
@@ -84,6 +85,23 @@ export const linkRows: readonly Row[] = [
       }),
   },
   {
+    id: 'G9d',
+    promise: 'a role that may only connect forges messages of the protocol: revocations stay exact',
+    sizes: { ci: 10, release: 250 },
+    mutants: [
+      {
+        name: 'messages on the public channel are believed',
+        file: INSTANCE,
+        find: 'else if (message.isHeartbeat) others.receivedHeartbeat(NAMELESS)',
+        replace: "else if (payload.startsWith('1 ')) this.received(payload)",
+      },
+    ],
+    run: (trial) =>
+      withPair(trial, (pair) =>
+        withStranger(pair.database, (forging) => underFaults(trial, pair, [forging])),
+      ),
+  },
+  {
     id: 'G9c',
     promise:
       'queries through PgBouncer in transaction mode, with and without a separate listener connection: the same',
@@ -126,6 +144,56 @@ export const linkRows: readonly Row[] = [
     },
   },
 ]
+
+/**
+ * A role that may only connect. It learns the names of the instances on the public channel, and says goodbye and
+ * acknowledges in their names, while the listener connection of one is frozen.
+ */
+async function withStranger(
+  { url, sql }: TestDatabase,
+  use: (forging: Fault) => Promise<void>,
+): Promise<void> {
+  const role = `latchkey_stranger_${randomUUID().replaceAll('-', '')}`
+  await sql(`create role ${role}`)
+  const client = new Client({ connectionString: url })
+  const names = new Set<string>()
+  client.on('notification', ({ payload = '' }) => names.add(payload.split(' ')[2] ?? ''))
+  await client.connect()
+  try {
+    await client.query(`set session authorization ${role}`)
+    await client.query('listen latchkey')
+    let isOver = false
+    let forging: Promise<void> | null = null
+    await use({
+      name: 'a stranger forges messages while the listener connection is frozen',
+      fail({ link }) {
+        link.freeze()
+        isOver = false
+        forging = forge()
+      },
+      async mend({ link }) {
+        isOver = true
+        await forging
+        link.thaw()
+      },
+    })
+
+    async function forge(): Promise<void> {
+      for (let n = 1; !isOver; n = (n % 50) + 1) {
+        const forged = [...names].flatMap((name) => [
+          `1 bye ${name}`,
+          ...[...names].map((asker) => `1 seen ${name} ${asker} ${n}`),
+        ])
+        await client.query("select pg_notify('latchkey', payload) from unnest($1::text[]) as payload", [
+          forged,
+        ])
+      }
+    }
+  } finally {
+    await client.end()
+    await sql(`drop role ${role}`)
+  }
+}
 
 /** Stops the backend of each listener connection: the connection stays open, and nothing arrives. */
 function stoppedBackends({ sql }: TestDatabase): readonly Fault[] {
