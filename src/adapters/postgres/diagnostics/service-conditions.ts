@@ -46,7 +46,7 @@ export function serviceConditions(url: string, queryMs: number): Promise<readonl
 
 const PASSED_MESSAGES: Readonly<Record<string, string>> = {
   writable: 'It accepts changes.',
-  schema: 'The search_path of the role contains the tables and functions.',
+  schema: 'The role finds the tables and functions.',
   grants: 'The role has the privileges that requests need.',
   indexes: 'Every unique index exists and is valid.',
   triggers: 'Every change of a token or a customer is published to all instances.',
