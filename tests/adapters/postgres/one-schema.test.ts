@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { withDirectClient } from '../../../src/adapters/postgres/connection/direct-client.ts'
 import { openPool } from '../../../src/adapters/postgres/connection/pool.ts'
 import { postgresCustomers } from '../../../src/adapters/postgres/customers.ts'
+import { serviceConditions } from '../../../src/adapters/postgres/diagnostics/service-conditions.ts'
 import { migrate, pendingMigrations } from '../../../src/adapters/postgres/migrations.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { createTestDatabase, sqlOn, type TestDatabase } from '../../support/database.ts'
@@ -128,6 +129,21 @@ describe('The schema of the tables', { skip: postgresAlone }, () => {
     assert.equal(statement, 'alter table public.latchkey_migrations set schema app;')
     await database.sql(statement)
     assert.deepEqual(await pendingMigrations(database), [])
+  })
+
+  it('must be found by the role itself behind a transaction pooler, and doctor prints the statement', async (t) => {
+    const { database, role, url } = await emptyDatabase(t)
+    await migrate(database)
+    await database.sql(
+      `grant all on all tables in schema public to ${role}; alter role ${role} set search_path = ''`,
+    )
+    const problem = async (isPooled: boolean) =>
+      (await serviceConditions(url, 10_000, isPooled)).find(({ state }) => state === 'failure')?.message
+    assert.equal(await problem(false), undefined)
+    const [, statement = ''] =
+      /^Behind a transaction pooler .* Run: (.*;)$/.exec((await problem(true)) ?? '') ?? []
+    await database.sql(statement)
+    assert.equal(await problem(true), undefined)
   })
 
   it('is used through a transaction pooler', {

@@ -57,7 +57,7 @@ export async function examineDatabase(settings: DatabaseSettings): Promise<reado
   const pending = results.find(({ name }) => name === 'database.migrations')?.facts?.pending ?? []
   // Pending migrations create what these checks would report as missing.
   if (Array.isArray(pending) && pending.length === 0) {
-    const conditions = serviceConditions(url, QUERY_MS)
+    const conditions = serviceConditions(url, QUERY_MS, isPooled)
     results.push(...(await conditions.catch((error: unknown) => [toFailure('database.schema', error)])))
   }
   if (isPooled && prepared)
