@@ -46,7 +46,7 @@ function findNames(pattern: RegExp): readonly string[] {
 test('the named settings exist', () => {
   const known: readonly string[] = [
     ...SETTINGS.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])),
-    ...['TEST_DATABASE_URL', 'UV_THREADPOOL_SIZE', 'NODE_DEBUG', 'POSTGRES_PASSWORD'],
+    ...['TEST_DATABASE_URL', 'UV_THREADPOOL_SIZE', 'NODE_DEBUG', 'POSTGRES_PASSWORD', 'OWNER_PASSWORD'],
     // Codes of system errors.
     ...['ENOSPC', 'EPIPE'],
   ]
@@ -166,42 +166,6 @@ describe('on a database', () => {
       const named = [...page.slice(table, page.indexOf('\n\n', table)).matchAll(/^\| `([a-z_]+)` /gm)]
       assert.ok(named.length > 0)
       for (const [, name = ''] of named) assert.ok(known.includes(name), name)
-    }
-  })
-
-  test('the printed grants suffice for the service and its commands', async () => {
-    const [, grants = ''] = fencedBlocks('docs/operations/postgresql.md', 'sql')
-    const role = `latchkey_${Math.random().toString(36).slice(2, 10)}`
-    const url = new URL(app.database.url)
-    const database = url.pathname.slice(1)
-    await app.database.sql(`create role ${role} login password 'secret'`)
-    try {
-      await app.database.sql(`revoke all on database ${database} from public`)
-      await app.database.sql(`grant connect, temporary on database ${database} to ${role}`)
-      await app.database.sql(grants.replaceAll(/ to latchkey;/g, ` to ${role};`))
-      url.username = role
-      url.password = 'secret'
-      const limited = await startApp({
-        database: app.database,
-        env: { DATABASE_URL: url.href, MIGRATE: 'off', LOGIN_LIMIT_ACCOUNT: '10/15m' },
-      })
-      try {
-        const { email, id } = await limited.addCustomer({ email: 'grants@example.com' })
-        await limited.login(email)
-        const token = await limited.login(email)
-        assert.equal((await limited.call('/api/me', { token })).status, 200)
-        assert.equal((await limited.call('/api/logout', { token })).status, 200)
-        assert.equal((await limited.call('/readyz', { method: 'GET' })).status, 200)
-        const { customers, tokens, deadline } = limited.service.useCases
-        await tokens.prune(0, deadline)
-        await customers.delete(id, deadline())
-        for (const { prune } of limited.service.database.prunables ?? []) await prune(10, 1000)
-      } finally {
-        await limited.close()
-      }
-    } finally {
-      await app.database.sql(`drop owned by ${role}`)
-      await app.database.sql(`drop role ${role}`)
     }
   })
 

@@ -32,7 +32,9 @@ export async function openPostgres(
   const { configuration, log } = context
   const server = await openServer(role, context)
   try {
-    for (const warning of await checkServer({ url: server.directUrl })) {
+    // The settings of a session depend on its address.
+    const checked = [...new Set([server.directUrl, server.url])].map((url) => checkServer({ url }))
+    for (const warning of new Set((await Promise.all(checked)).flat())) {
       log.warn('database.setting', { detail: warning })
     }
     const applied = await migrateOrCheck(configuration, server.directUrl, sets)

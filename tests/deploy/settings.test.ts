@@ -101,7 +101,29 @@ describe('the deployment files', () => {
       assert.equal(services.balancer.environment[name.toUpperCase()], `${name}:3000`)
     }
     assert.deepEqual(services.balancer.volumes, ['./haproxy.cfg:/usr/local/etc/haproxy/haproxy.cfg:ro'])
-    assert.doesNotMatch(read('compose.yaml'), /POSTGRES_PASSWORD: (?!\$\{POSTGRES_PASSWORD\})/)
+    assert.doesNotMatch(read('compose.yaml'), /_PASSWORD: (?!\$\{(POSTGRES|OWNER|SERVICE)_PASSWORD[:}])/)
+  })
+
+  test('run the instances as the role of the service, after the owner has applied the migrations', () => {
+    const { services } = compose
+    const { DATABASE_URL, MIGRATE } = composeEnv
+    assert.deepEqual(
+      [new URL(DATABASE_URL.replaceAll(/\$\{.*?\}/g, 'x')).username, MIGRATE],
+      ['latchkey', 'off'],
+    )
+    assert.deepEqual(services.latchkey1.depends_on, {
+      migrate: { condition: 'service_completed_successfully' },
+    })
+    const { command, environment } = services.migrate
+    assert.deepEqual(command, ['migrate'])
+    assert.match(environment.DATABASE_URL, /^postgres:\/\/latchkey_owner:\$\{OWNER_PASSWORD\}@/)
+    const files = services.database.volumes.filter((volume: string) =>
+      volume.includes('docker-entrypoint-initdb.d'),
+    )
+    assert.deepEqual(
+      files.map((volume: string) => volume.split(':')[0]),
+      ['./roles.sql', './passwords.sql'],
+    )
   })
 
   test('are accepted by HAProxy', { skip: hasHaProxy() ? false : 'HAProxy is not installed' }, async () => {

@@ -51,7 +51,7 @@ describe('a database whose disk is full', { skip: postgresAlone }, () => {
       return `${status} ${body.checks.writable}`
     }
     const doctor = async () => {
-      const findings = await serviceConditions(database.url, 10_000)
+      const findings = await serviceConditions(database.url, 10_000, false)
       return findings.find((found) => found.name === 'database.writable')
     }
     await until(async () => (await writable()) === '200 ok')

@@ -70,12 +70,6 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
       heals: () => `grant insert on login_tokens to ${role}`,
     },
     {
-      fault: 'a search_path without the tables',
-      check: 'schema',
-      breaks: () => `alter role ${role} set search_path = nowhere`,
-      heals: () => `alter role ${role} reset search_path`,
-    },
-    {
       fault: 'a table in another schema',
       check: 'schema',
       breaks: () => 'create schema elsewhere; alter table login_tokens set schema elsewhere',
@@ -123,6 +117,27 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
       fails: false,
     },
     {
+      fault: 'a disabled trigger',
+      check: 'triggers',
+      breaks: () => 'alter table customers disable trigger announce_delete',
+      heals: () => 'alter table customers enable always trigger announce_delete',
+      fails: false,
+    },
+    {
+      fault: 'no unique index of the e-mails',
+      check: 'indexes',
+      breaks: () => 'drop index customers_email_key',
+      heals: () => 'create unique index customers_email_key on customers (lower(email collate "C"))',
+      fails: false,
+    },
+    {
+      fault: 'a missing trigger',
+      check: 'triggers',
+      breaks: () => 'alter trigger announce_delete on login_tokens rename to renamed',
+      heals: () => 'alter trigger renamed on login_tokens rename to announce_delete',
+      fails: false,
+    },
+    {
       fault: 'an invalid unique index of the e-mails',
       check: 'indexes',
       breaks: () =>
@@ -158,6 +173,20 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
     )
     assert.ok(countLogLines(/"code":"42501".*"request\.failed"/) > 0)
     assert.equal(countLogLines(/"status":500|"level":"error".*"request\.failed"/), 0)
+  })
+
+  test('is reported by /readyz and doctor and causes 503: a role without connections', async () => {
+    await database.sql(`alter role ${role} connection limit 0`)
+    await reconnect()
+    await until(async () => {
+      const { status, body } = await readiness()
+      return status === 503 && body.checks.database !== 'ok'
+    })
+    assert.equal((await login()).status, 503)
+    assert.deepEqual(await failuresOfDoctor(), ['database.reached'])
+    await database.sql(`alter role ${role} connection limit -1`)
+    await until(async () => (await readiness()).status === 200)
+    await until(async () => (await login()).status === 200)
   })
 
   test('is reported by doctor when the role has too few connections left', async () => {

@@ -4,16 +4,9 @@ import { batchedLookup } from './batched-lookup.ts'
 import type { DatabasePool } from './connection/pool.ts'
 import type { Row } from './connection/session.ts'
 import { revokeInSteps } from './revoke-issued-before.ts'
-import {
-  CUSTOMER_COLUMNS,
-  LISTED_TOKEN_COLUMNS,
-  LOGIN_TOKEN_COLUMNS,
-  toBytes,
-  toCustomer,
-  toDate,
-  toLoginToken,
-} from './rows.ts'
+import { CUSTOMER_COLUMNS, LOGIN_TOKEN_COLUMNS, toBytes, toCustomer, toDate, toLoginToken } from './rows.ts'
 import { listTokens, prune, revokeByCustomer, touch } from './token-maintenance.ts'
+import { listByCustomer } from './tokens-of-customer.ts'
 
 /** Small enough that the server works on one statement while this process prepares the next. */
 const MAX_DIGESTS = 32
@@ -25,14 +18,6 @@ const FIND_BY_DIGESTS = {
       from unnest($1::bytea[]) with ordinality as asked (token_hash, n)
       join login_tokens on login_tokens.token_hash = asked.token_hash
       join customers on customers.id = login_tokens.customer_id`,
-}
-
-const LIST_BY_CUSTOMER = {
-  name: 'list_tokens_of_customer',
-  text: `
-    select ${LISTED_TOKEN_COLUMNS} from login_tokens
-     where customer_id = $1
-     order by created_at desc, id desc`,
 }
 
 const LOCK_CUSTOMER = {
@@ -84,11 +69,7 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
       MAX_DIGESTS,
     ),
 
-    listByCustomer: (customerId, timeoutMs) =>
-      pool.run(timeoutMs, async (session) => {
-        const { rows } = await session.query(LIST_BY_CUSTOMER, [customerId])
-        return rows.map(toLoginToken)
-      }),
+    listByCustomer: (customerId, timeoutMs) => listByCustomer(pool, customerId, timeoutMs),
 
     // Two statements: the second sees the changes that the lock waited for. One statement, or no lock, would lose logins.
     replace: ({ token, digest, verifiedHash }, timeoutMs) =>

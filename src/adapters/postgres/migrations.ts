@@ -1,15 +1,18 @@
 import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
-import { DatabaseRefused } from './connection/database-refused.ts'
-import { withDirectClient } from './connection/direct-client.ts'
+import { DatabaseRefused, DatabaseUnreachable } from './connection/database-refused.ts'
+import { failureReason, withDirectClient } from './connection/direct-client.ts'
+import { LEDGER } from './connection/schema.ts'
+import { sqlState } from './connection/sql-state.ts'
 import { isTransactionPooler } from './connection/transaction-pooler.ts'
+import { readTarget, requireOwner, requireOwnTables } from './migration-target.ts'
 
 /** A set of migrations in plain SQL. A program may have its own set besides that of Latchkey. */
 export interface MigrationSet {
   /** The folder with the files `NNNN_name.sql`, which are applied in this order. */
   readonly folder: string
-  /** The table in the schema `public` that lists the applied migrations: a plain name, different for each set. */
+  /** The table that lists the applied migrations, in the schema of Latchkey's tables: a name that no other set has. */
   readonly table: string
   /** The name of the program that owns them, for messages to the operator. */
   readonly owner: string
@@ -18,14 +21,14 @@ export interface MigrationSet {
 /** The migrations for customers and login tokens. */
 export const LATCHKEY_MIGRATIONS: MigrationSet = {
   folder: fileURLToPath(new URL('../../../sql', import.meta.url)),
-  table: 'latchkey_migrations',
+  table: LEDGER,
   owner: 'Latchkey',
 }
 
 /** Lists the names of the applied migrations. */
 export const APPLIED_MIGRATIONS = {
   name: 'applied_migrations',
-  text: `select name from public.${LATCHKEY_MIGRATIONS.table} order by id`,
+  text: `select name from ${LEDGER} order by id`,
 }
 
 /** Returns the names of the migrations that this version contains, in order. */
@@ -53,8 +56,9 @@ export function pendingMigrations({
 }
 
 /**
- * Applies the pending migrations and returns their names. Parallel processes apply each migration once. Throws
- * `DatabaseRefused` behind a transaction pooler, because the advisory lock between the processes needs its own session.
+ * Applies the pending migrations and returns their names. Each has its own transaction. Parallel processes apply each
+ * migration once. Throws `DatabaseRefused` when a migration fails, when the role may not migrate, and behind a
+ * transaction pooler, because the advisory lock between the processes needs its own session.
  */
 export function migrate({ url, set = LATCHKEY_MIGRATIONS }: MigrationsOptions): Promise<readonly string[]> {
   return withDirectClient(url, async (client) => {
@@ -64,17 +68,26 @@ export function migrate({ url, set = LATCHKEY_MIGRATIONS }: MigrationsOptions): 
         'The database is behind a transaction pooler: set DATABASE_DIRECT_URL to the address of the server itself.',
       )
     }
-    const { runner } = await import('node-pg-migrate')
-    const applied = await runner({
-      dbClient: client,
-      dir: set.folder,
-      migrationsTable: set.table,
-      migrationsSchema: 'public',
-      direction: 'up',
-      advisoryLockMode: 'wait',
-      logger: SILENT,
-    })
-    return applied.map(({ name }) => name)
+    const { PG_MIGRATE_LOCK_ID, runner } = await import('node-pg-migrate')
+    // It is released when the connection closes.
+    await client.query(`select pg_advisory_lock(${PG_MIGRATE_LOCK_ID})`)
+    if ((await pendingOn(client, set)).length === 0) return []
+    const target = await readTarget(client, set.table)
+    requireOwner(target)
+    try {
+      const applied = await runner({
+        dbClient: client,
+        dir: set.folder,
+        migrationsTable: set.table,
+        migrationsSchema: target.schemaName,
+        direction: 'up',
+        noLock: true,
+        logger: SILENT,
+      })
+      return applied.map(({ name }) => name)
+    } catch (error) {
+      throw await explainFailure(client, set, error)
+    }
   })
 }
 
@@ -85,9 +98,27 @@ export async function loadRunner(): Promise<void> {
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
+/** Returns the error of a failed migration with its name. Leaves no ledger when it was the first one. */
+async function explainFailure(client: Client, set: MigrationSet, error: unknown): Promise<unknown> {
+  if (sqlState(error) === null)
+    return new DatabaseUnreachable(`The migration was interrupted: ${failureReason(error)}.`, {
+      cause: error,
+    })
+  await client.query('rollback')
+  const { ledger } = await readTarget(client, set.table)
+  const applied = await appliedOn(client, ledger)
+  const failed = (await knownMigrations(set)).find((name) => !applied.includes(name))
+  if (applied.length === 0 && ledger !== null) await client.query(`drop table ${ledger}`)
+  return new DatabaseRefused(`The migration ${failed}.sql of ${set.owner} failed: ${failureReason(error)}.`, {
+    cause: error,
+  })
+}
+
 async function pendingOn(client: Client, set: MigrationSet): Promise<readonly string[]> {
   const known = await knownMigrations(set)
-  const applied = await appliedOn(client, set)
+  const target = await readTarget(client, set.table)
+  const applied = await appliedOn(client, target.ledger)
+  if (set.table === LEDGER) await requireOwnTables(client, target, applied.length === 0)
   const unknown = applied.filter((name) => !known.includes(name))
   if (unknown.length > 0) {
     throw new DatabaseRefused(
@@ -97,10 +128,8 @@ async function pendingOn(client: Client, set: MigrationSet): Promise<readonly st
   return known.filter((name) => !applied.includes(name))
 }
 
-async function appliedOn(client: Client, { table }: MigrationSet): Promise<readonly string[]> {
-  const name = `public.${client.escapeIdentifier(table)}`
-  const { rows } = await client.query('select to_regclass($1) is not null as exists', [name])
-  if (!rows[0].exists) return []
-  const applied = await client.query<{ name: string }>(`select name from ${name} order by id`)
-  return applied.rows.map((row) => row.name)
+async function appliedOn(client: Client, ledger: string | null): Promise<readonly string[]> {
+  if (ledger === null) return []
+  const { rows } = await client.query<{ name: string }>(`select name from ${ledger} order by id`)
+  return rows.map(({ name }) => name)
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { withDirectClient } from '../../../src/adapters/postgres/connection/direct-client.ts'
 import { openPool } from '../../../src/adapters/postgres/connection/pool.ts'
-import { checkServer } from '../../../src/adapters/postgres/diagnostics/check-server.ts'
+import { serverFaults } from '../../../src/adapters/postgres/connection/server-faults.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { login, storedCustomer } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
@@ -55,7 +56,13 @@ describe('The pool around a failover', () => {
     })
     const query = () => pool.run(1000, (session) => session.query({ name: 'test_one', text: 'select 1' }, []))
     await assert.rejects(query(), Unavailable)
-    await assert.rejects(checkServer(stores.database), { name: 'DatabaseRefused', message: /standby/ })
+    const faults = await withDirectClient(stores.database.url, async (client) => {
+      await client.query('set search_path = fake, pg_catalog, public')
+      return serverFaults(client)
+    })
+    assert.deepEqual(faults, [
+      { isFatal: true, sentence: 'The database is a standby: the address of the primary is needed.' },
+    ])
     assert.deepEqual(kinds, ['standby_refused'])
     assert.equal(pool.size(), 0)
 

@@ -1,21 +1,30 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
+import { readConfiguration } from '../../../src/adapters/config/read-configuration.ts'
+import { pinoLog } from '../../../src/adapters/pino/log.ts'
+import { withDirectClient } from '../../../src/adapters/postgres/connection/direct-client.ts'
 import { openPool } from '../../../src/adapters/postgres/connection/pool.ts'
+import { serverFaults } from '../../../src/adapters/postgres/connection/server-faults.ts'
 import { checkServer } from '../../../src/adapters/postgres/diagnostics/check-server.ts'
 import { postgresReadiness } from '../../../src/adapters/postgres/diagnostics/readiness.ts'
 import {
   knownMigrations,
+  LATCHKEY_MIGRATIONS,
   type MigrationSet,
   migrate,
   pendingMigrations,
 } from '../../../src/adapters/postgres/migrations.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
+import { openPostgres } from '../../../src/composition/open-postgres.ts'
+import { createTestDatabase, sqlOn, type TestDatabase } from '../../support/database.ts'
 import { rounds } from '../../support/rounds.ts'
+import { until } from '../../support/until.ts'
 
 const APPLIED = 'select name from public.latchkey_migrations order by id'
 
@@ -89,6 +98,79 @@ describe('The migrations', () => {
   })
 })
 
+describe('A migration that fails', () => {
+  it('names the privilege that the role lacks, and the statement that grants it', async (t) => {
+    const database = await emptyDatabase(t)
+    const { role, url } = await createRole(t, database)
+    await database.sql('revoke create on schema public from public')
+    for (const set of [LATCHKEY_MIGRATIONS, ownMigrations(t)])
+      await assert.rejects(migrate({ url, set }), {
+        name: 'DatabaseRefused',
+        message: `The role ${role} may not create tables in the schema public. Run as the owner of the schema: grant create on schema public to ${role};`,
+      })
+    await database.sql('revoke usage on schema public from public')
+    await assert.rejects(pendingMigrations({ url }), {
+      name: 'DatabaseRefused',
+      message: new RegExp(`^The schema public does not exist, or the role ${role} may not use it\\. .*;$`),
+    })
+    await database.sql(`grant usage, create on schema public to ${role}`)
+    assert.deepEqual(await migrate({ url }), await knownMigrations())
+  })
+
+  it('names the owner of the tables for a role that may only read the ledger, or not even that', async (t) => {
+    const database = await emptyDatabase(t)
+    const { role, url } = await createRole(t, database)
+    await migrate(database)
+    await assert.rejects(pendingMigrations({ url }), {
+      name: 'DatabaseRefused',
+      message: `The role ${role} may not read the table public.latchkey_migrations. Run as its owner: grant select on public.latchkey_migrations to ${role};`,
+    })
+    await database.sql(`grant select on latchkey_migrations to ${role}`)
+    assert.deepEqual(await pendingMigrations({ url }), [])
+    const last = (await knownMigrations()).at(-1)
+    await database.sql('delete from latchkey_migrations where name = $1', [last])
+    await assert.rejects(migrate({ url }), {
+      name: 'DatabaseRefused',
+      message: new RegExp(
+        `^The role ${role} does not own the table public\\.latchkey_migrations\\. Run the command migrate as its owner, \\S+, and the service with MIGRATE=off\\.$`,
+      ),
+    })
+  })
+
+  it('says that a table is not that of Latchkey, and leaves nothing behind', async (t) => {
+    for (const table of ['customers', 'login_tokens']) {
+      const database = await emptyDatabase(t)
+      await database.sql(`create table ${table} (id int)`)
+      const refusal = {
+        name: 'DatabaseRefused',
+        message: `The schema public contains a table ${table} that is not Latchkey's. Set DATABASE_URL to another database, or rename the table.`,
+      }
+      await assert.rejects(migrate(database), refusal)
+      await assert.rejects(pendingMigrations(database), refusal)
+      assert.deepEqual(await relationsOf(database), [table])
+    }
+  })
+
+  it('is named with its error in one line, and leaves no ledger if it was the first', async (t) => {
+    const [database, set] = [await emptyDatabase(t), ownMigrations(t)]
+    await database.sql('create table books (id int)')
+    await assert.rejects(migrate({ ...database, set }), {
+      name: 'DatabaseRefused',
+      message: 'The migration 0002_books.sql of the shop failed: relation "books" already exists.',
+    })
+    assert.deepEqual(await pendingMigrations({ ...database, set }), ['0002_books'])
+    await database.sql('drop table books')
+    assert.deepEqual(await migrate({ ...database, set }), ['0002_books'])
+
+    const other = await emptyDatabase(t)
+    await other.sql('create table shelves (id int)')
+    await assert.rejects(Promise.all(Array.from({ length: 3 }, () => migrate({ ...other, set }))), {
+      message: 'The migration 0001_shelves.sql of the shop failed: relation "shelves" already exists.',
+    })
+    await until(async () => (await relationsOf(other)).join() === 'shelves')
+  })
+})
+
 describe('The migrations of a custom program', () => {
   it('are applied once beside those of Latchkey, in any order, by five at the same time', async (t) => {
     const set = ownMigrations(t)
@@ -147,25 +229,34 @@ describe('A server (row H10)', () => {
     })
   })
 
+  it('is rejected through either address when it acknowledges commits before they are durable', async (t) => {
+    const database = await emptyDatabase(t)
+    const url = new URL(database.url)
+    url.searchParams.set('options', '-c synchronous_commit=off')
+    await assert.rejects(checkServer({ url: url.href }), { message: /synchronous_commit is off/ })
+    const { configuration } = readConfiguration({
+      env: { DATABASE_URL: url.href, DATABASE_DIRECT_URL: database.url },
+      dotEnv: null,
+    })
+    const context = { configuration, log: pinoLog({ level: 'silent' }), clock: systemClock }
+    await assert.rejects(openPostgres('command', context), { message: /synchronous_commit is off/ })
+  })
+
   it('is rejected when it is too old, does not use UTF-8, or does not write to disk', async (t) => {
     const database = await emptyDatabase(t)
-    // What a session reads instead of the settings that cannot be changed here.
     await database.sql('create schema fake')
-    await database.sql(`alter database ${nameOf(database)} set search_path = fake, pg_catalog, public`)
     for (const [setting, value, message] of [
       ['server_version_num', '120022', 'PostgreSQL 12 is too old: 13 or newer is needed.'],
       ['server_encoding', 'SQL_ASCII', "The database's encoding is SQL_ASCII: UTF8 is needed."],
-      ['fsync', 'off', 'The setting fsync is off: a crash would bring revoked tokens back. Set it to on.'],
+      ['fsync', 'off', /^The setting fsync is off: a crash would bring revoked tokens back\./],
     ] as const) {
       await database.sql(`
         create or replace function fake.current_setting(name text) returns text language sql
         as $$ select case name when '${setting}' then '${value}' else pg_catalog.current_setting(name) end $$`)
-      const [role] = await database.sql('select rolsuper from pg_roles where rolname = current_user')
-      if (setting === 'fsync' && !role?.rolsuper) {
-        assert.equal((await checkServer(database)).length, 1)
-      } else {
-        await assert.rejects(checkServer(database), { name: 'DatabaseRefused', message })
-      }
+      const faults = await faultsWithFakes(database)
+      assert.equal(faults.length, 1)
+      if (typeof message === 'string') assert.equal(faults[0], message)
+      else assert.match(faults[0] ?? '', message)
     }
   })
 })
@@ -198,13 +289,39 @@ describe('The check of standbys (row H8)', () => {
         create function fake.current_setting(name text) returns text language sql as $$
           select case name when 'synchronous_standby_names' then '${names}' else pg_catalog.current_setting(name) end $$;
         alter database ${nameOf(database)} set synchronous_commit = ${commit}`)
-      await database.sql(`alter database ${nameOf(database)} set search_path = fake, pg_catalog, public`)
-      const warnings = await checkServer(database)
+      const warnings = await faultsWithFakes(database)
       assert.equal(warnings.length, warning === null ? 0 : 1)
       if (warning !== null) assert.match(warnings[0] ?? '', warning)
     })
   }
 })
+
+/** Returns the faults that a session finds which sees the functions and views of the schema `fake` first. */
+async function faultsWithFakes({ url }: TestDatabase): Promise<readonly string[]> {
+  return withDirectClient(url, async (client) => {
+    await client.query('set search_path = fake, pg_catalog, public')
+    return (await serverFaults(client)).map(({ sentence }) => sentence)
+  })
+}
+
+async function relationsOf(database: TestDatabase): Promise<readonly string[]> {
+  const rows = await database.sql<{ name: string }>(
+    "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind <> 'i' order by 1",
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** Creates a role without privileges; returns it and the URL with which it connects. */
+async function createRole(t: TestContext, database: TestDatabase): Promise<{ role: string; url: string }> {
+  const role = `test_${randomBytes(6).toString('hex')}`
+  await database.sql(`create role ${role} login password 'secret'`)
+  // After the database, whose objects depend on it.
+  t.after(() => sqlOn(process.env.TEST_DATABASE_URL ?? '', `drop role ${role}`))
+  const url = new URL(database.url)
+  url.username = role
+  url.password = 'secret'
+  return { role, url: url.href }
+}
 
 async function emptyDatabase(t: TestContext): Promise<TestDatabase> {
   const database = await createTestDatabase({ migrated: false })

@@ -86,7 +86,7 @@ describe('The schema', () => {
     await client.query('set enable_seqscan = off')
     const lookUps: readonly [text: string, index: string][] = [
       ["select from login_tokens where token_hash = '\\x00'", 'login_tokens_token_hash_key'],
-      ['select from login_tokens where customer_id = gen_random_uuid()', 'login_tokens_customer_id_idx'],
+      ['select from login_tokens where customer_id = gen_random_uuid()', 'login_tokens_of_customer_idx'],
       [
         `select from customers where lower(email collate "C") = lower('a'::text collate "C")`,
         'customers_email_key',

@@ -9,8 +9,8 @@ import {
 
 describe('An error of the database', () => {
   const cases: readonly [states: string, isBug: boolean, isConnectionLost: boolean][] = [
-    ['42703 42601 22P02 22003 23505 23503 25P02', true, false],
-    ['40001 40P01 55P03 57014 53300 53200 53100 28P01 3D000 58030 XX000 22021 42501', false, false],
+    ['42703 42601 22P02 22003 22021 23505 23503 25P02', true, false],
+    ['40001 40P01 55P03 57014 53300 53200 53100 28P01 3D000 58030 XX000 42501', false, false],
     ['08006 08P01 57P01 57P02 57P03 57P05 25006 25P03 26000 42P05 0A000 42P01 42883', false, true],
   ]
   for (const [states, isBug, isConnectionLost] of cases) {

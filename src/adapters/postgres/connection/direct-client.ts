@@ -2,12 +2,14 @@ import type { Client } from 'pg'
 import { DatabaseUnreachable } from './database-refused.ts'
 import { driverUrl, isOfTls } from './driver-url.ts'
 import { ImmediateCloseClient } from './immediate-close-client.ts'
+import { prepareClient } from './session-settings.ts'
 
 const CONNECT_MS = 5000
 
 /**
- * Opens a connection outside the pool, runs `work` with it and closes it. Returns the result of `work`. Throws
- * `DatabaseUnreachable` when it cannot connect within five seconds. A query times out after `queryMs` milliseconds;
+ * Opens a connection outside the pool with the `search_path` of Latchkey's schema, runs `work` with it and closes it.
+ * Returns the result of `work`. Throws `DatabaseUnreachable` when it cannot connect within five seconds, and
+ * `DatabaseRefused` when several schemas contain Latchkey's tables. A query times out after `queryMs` milliseconds;
  * without it, never.
  */
 export async function withDirectClient<T>(
@@ -33,6 +35,7 @@ export async function withDirectClient<T>(
     )
   }
   try {
+    await prepareClient(client)
     return await work(client)
   } finally {
     await client.end()

@@ -119,7 +119,11 @@ export function openPool({ url, max, prepared, onEvent }: PoolOptions): Database
   }
 
   async function setUp(client: PoolClient, session: Session, health: Health): Promise<void> {
-    if ((await prepareSession(session)).isStandby) {
+    const { isStandby } = await prepareSession(session).catch((error: unknown) => {
+      health.isConnectionLost = true
+      throw error instanceof DatabaseRefused ? new Unavailable({ cause: error }) : error
+    })
+    if (isStandby) {
       health.isConnectionLost = true
       onEvent({ kind: 'standby_refused', detail: 'The database is a standby, which may lag behind.' })
       throw new Unavailable({ cause: new DatabaseRefused('The database is a standby.') })

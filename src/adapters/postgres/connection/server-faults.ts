@@ -2,11 +2,12 @@ import type { Client } from 'pg'
 
 const OLDEST_MAJOR = 13
 
+// A pooler may reuse a session in which this service has pinned synchronous_commit; `reset_val` is its value before.
 const FACTS = `
   select current_setting('server_version_num')::int / 10000 as major,
          current_setting('server_encoding') as encoding,
          current_setting('fsync') as fsync,
-         current_setting('synchronous_commit') as synchronous_commit,
+         (select reset_val from pg_settings where name = 'synchronous_commit') as synchronous_commit,
          current_setting('synchronous_standby_names') as synchronous_standby_names,
          (select count(*) from pg_stat_replication
            where pid not in (select active_pid from pg_replication_slots

@@ -10,7 +10,6 @@ const BUG_CLASSES = ['0A', '21', '22', '23', '25', '2D', '3B', '42']
 
 // Exceptions to the bug classes: each ends with the next connection, or when an operator acts.
 const HEALING = new Map([
-  ['22021', { dropped: false }], // a byte sequence that is not UTF-8
   ['25006', { dropped: true }], // read-only: the primary has moved
   ['25P03', { dropped: true }], // idle in a transaction for too long
   // A prepared statement that a migration or a pooler has invalidated.

@@ -23,14 +23,14 @@ export const SERVICE_CHECKS: readonly ServiceCheck[] = [
   {
     name: 'schema',
     problems: `
-      select format('The search_path of the role contains no table %s.', name)
+      select format('The role finds no table %s through the search_path %s.', name, current_setting('search_path'))
         from unnest(array['customers', 'login_tokens', 'login_attempts']) as name
        where to_regclass(name) is null
        union all
-      select format('The search_path of the role contains no function %s.', name)
+      select format('The role finds no function %s through the search_path %s.', name, current_setting('search_path'))
         from unnest(array['latchkey_take_login_place', 'latchkey_settle_login_place']) as name
        where to_regproc(name) is null`,
-    hint: 'Add the schema of the tables to the search_path of the role, and grant usage on it.',
+    hint: 'Grant usage on this schema to the role, or move the table or function into the schema of the table latchkey_migrations.',
   },
   {
     name: 'grants',

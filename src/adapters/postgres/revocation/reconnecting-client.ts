@@ -3,6 +3,7 @@ import type { Client } from 'pg'
 import { failureReason } from '../connection/direct-client.ts'
 import { driverUrl } from '../connection/driver-url.ts'
 import { ImmediateCloseClient } from '../connection/immediate-close-client.ts'
+import { prepareClient } from '../connection/session-settings.ts'
 
 /** A connection that is reopened whenever it is lost, until `close`. */
 export interface ReconnectingClient {
@@ -75,7 +76,10 @@ export function createReconnectingClient({
       client.on('error', reject)
       client.on('end', () => reject(new Error('The server closed the connection.')))
     })
-    const ready = client.connect().then(() => prepare(client))
+    const ready = client
+      .connect()
+      .then(() => prepareClient(client))
+      .then(() => prepare(client))
     try {
       await Promise.race([ready, lost])
       onUp(client)
