@@ -35,8 +35,8 @@ export { type Customer, foldedEmail } from '../domain/customer.ts'
 export { Unavailable } from '../domain/errors.ts'
 export {
   type ExceededLimit,
-  guessesAllowed,
-  guessPauseMs,
+  type GuessLimit,
+  guessLimit,
   type LoginLimit,
   type LoginLimits,
 } from '../domain/login-limit.ts'

@@ -24,11 +24,11 @@ export const SERVICE_CHECKS: readonly ServiceCheck[] = [
     name: 'schema',
     problems: `
       select format('The search_path of the role contains no table %s.', name)
-        from unnest(array['customers', 'login_tokens', 'login_attempts']) as name
+        from unnest(array['customers', 'login_tokens', 'login_attempts', 'login_attempts_secret']) as name
        where to_regclass(name) is null
        union all
       select format('The search_path of the role contains no function %s.', name)
-        from unnest(array['latchkey_take_login_place', 'latchkey_settle_login_place']) as name
+        from unnest(array['latchkey_take_login_slot', 'latchkey_settle_login_slot', 'latchkey_login_keys', 'latchkey_login_row']) as name
        where to_regproc(name) is null`,
     hint: 'Add the schema of the tables to the search_path of the role, and grant usage on it.',
   },
@@ -38,12 +38,13 @@ export const SERVICE_CHECKS: readonly ServiceCheck[] = [
       select format('The role has no %s privilege on the table %s.', privilege, name)
         from (values ('customers', array['select', 'update']),
                      ('login_tokens', array['select', 'insert', 'update']),
-                     ('login_attempts', array['select', 'insert', 'update'])) as needed (name, privileges),
+                     ('login_attempts', array['select', 'insert', 'update']),
+                     ('login_attempts_secret', array['select'])) as needed (name, privileges),
              unnest(privileges) as privilege
        where not has_any_column_privilege(to_regclass(name), privilege)
        union all
       select format('The role has no execute privilege on the function %s.', name)
-        from unnest(array['latchkey_take_login_place', 'latchkey_settle_login_place']) as name
+        from unnest(array['latchkey_take_login_slot', 'latchkey_settle_login_slot', 'latchkey_login_keys', 'latchkey_login_row']) as name
        where not has_function_privilege(to_regproc(name), 'execute')`,
     hint: 'Grant these privileges to the role in DATABASE_URL.',
   },
