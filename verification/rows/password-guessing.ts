@@ -186,10 +186,10 @@ export const guessingRows: readonly Row[] = [
         replace: 'charged + guess_pause > capacity',
       },
       {
-        name: 'without a limit by account nothing is counted by account',
+        name: 'a high limit by account lets too many guesses through at once',
         file: 'src/domain/login-limit.ts',
-        find: 'loginLimitAccount === null ? MAX_GUESSES : 2 * loginLimitAccount.failures',
-        replace: 'loginLimitAccount === null ? 1000 : 2 * loginLimitAccount.failures',
+        find: 'const MAX_GUESSES = 40',
+        replace: 'const MAX_GUESSES = 90',
       },
     ],
     run: async (trial) => {
