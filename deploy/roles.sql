@@ -28,7 +28,7 @@ begin
   for item in
     select oid::regclass from pg_class
      where relnamespace = 'public'::regnamespace and relkind = 'r'
-       and (relname in ('customers', 'login_tokens', 'login_attempts') or starts_with(relname, 'latchkey_'))
+       and (relname in ('customers', 'login_tokens', 'login_attempts', 'login_attempts_secret') or starts_with(relname, 'latchkey_'))
   loop
     execute format('alter table %s owner to latchkey_owner', item);
     execute format('grant select, insert, update, delete on %s to latchkey', item);
@@ -40,8 +40,12 @@ begin
     execute format('alter function %s owner to latchkey_owner', item);
     execute format('grant execute on function %s to latchkey', item);
   end loop;
-  if to_regclass('public.latchkey_migrations') is not null then
-    revoke insert, update, delete on public.latchkey_migrations from latchkey;
-  end if;
+  for item in
+    select oid::regclass from pg_class
+     where relnamespace = 'public'::regnamespace
+       and relname in ('latchkey_migrations', 'latchkey_channel', 'login_attempts_secret')
+  loop
+    execute format('revoke insert, update, delete on %s from latchkey', item);
+  end loop;
 end
 $$;

@@ -90,7 +90,7 @@ export function stageOn(app: RunningApp, { named }: FaultyPorts): Stage {
     ...idlePorts(),
     passwords: named('passwords', {
       ...hasher,
-      queue: (signal) => named('hashing', hasher.queue(signal)),
+      queue: (request) => named('hashing', hasher.queue(request)),
     }),
     throttle: named('throttle', idlePorts().throttle),
     audit: named('audit', idlePorts().audit),

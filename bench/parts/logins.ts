@@ -13,10 +13,10 @@ const COST = 10
 const PASSWORD = 'correct horse 9'
 const CALLERS = 32
 const ME_PER_SECOND = 500
-/** As many as the service hashes at once by default: one thread of libuv's four is not for hashing. */
-const DEFAULT_THREADS = Math.min(availableParallelism(), 3)
-/** By default, and with one processor that does not hash. */
-const THREADS = [...new Set([DEFAULT_THREADS, Math.max(1, Math.min(availableParallelism() - 1, 3))])]
+/** As many as the service hashes at once by default: neither one processor nor one of libuv's four threads is for hashing. */
+const DEFAULT_THREADS = Math.max(1, Math.min(availableParallelism() - 1, 3))
+/** By default, and with all processors. */
+const THREADS = [...new Set([DEFAULT_THREADS, Math.min(availableParallelism(), 3)])]
 
 /** What logins cost, and what they cost others. */
 export const logins: Part = { id: 'logins', title: 'Logins and concurrent requests', isLong: true, run }

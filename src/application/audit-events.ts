@@ -23,7 +23,7 @@ export const AUDIT_EVENTS = {
     reasons: {
       account: 'too many failures for the account from this address',
       address: 'too many failures from this address',
-      guesses: 'too many failures in a row for the account, from any address',
+      guesses: 'too many failures of the account from addresses where it has not logged in',
     },
   },
   'token.issued': {

@@ -9,6 +9,14 @@ export interface Requester {
   readonly signal: Cancellation
 }
 
+/**
+ * Returns the network that shares one turn in the hashing queue: an IPv4 address, or the first 48 bits of an IPv6 address,
+ * which is what one customer of a provider receives (RFC 6177).
+ */
+export function sharedNetwork(address: string): string {
+  return address.endsWith('::/64') ? `${address.split(':').slice(0, 3).join(':')}::/48` : address
+}
+
 /** A request by the holder of a service token. */
 export interface ServiceRequester {
   readonly requester: Requester

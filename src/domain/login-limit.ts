@@ -21,31 +21,30 @@ export interface ReachedLimit extends LoginLimit {
 
 /** A login limit that was reached. */
 export interface ExceededLimit extends ReachedLimit {
-  /** `account`: by account and address together; `address`: by address; `guesses`: by account, from any address. */
+  /** `account`: by account and address together; `address`: by address; `guesses`: by account, from strangers. */
   readonly name: 'account' | 'address' | 'guesses'
 }
 
+/** The failures of one account within an hour from addresses that have not logged in to it: a NIST and OWASP ASVS limit. */
+const MAX_GUESSES_AN_HOUR = 100
+const HOUR_MS = 3_600_000
 const MIN_GUESSES = 20
-/** NIST SP 800-63B-4, section 3.2.2, allows 100 in a row: the pause comes before the last of them. */
-const MAX_GUESSES = 99
+const MAX_GUESSES = 40
 
-/**
- * Returns the number of failures in a row, from any address, after which an account takes one attempt at a time, with
- * pauses. It is more than a customer at two addresses makes by mistake, and fewer than 100 even without a limit by
- * account.
- */
-export function guessesAllowed({ loginLimitAccount }: LoginLimits): number {
-  if (loginLimitAccount === null) return MAX_GUESSES
-  return Math.min(MAX_GUESSES, Math.max(MIN_GUESSES, 2 * loginLimitAccount.failures))
+/** The guesses at one account from addresses that have not logged in to it: a token bucket. */
+export interface GuessLimit {
+  /** The number of failures that are allowed at once. */
+  readonly burst: number
+  /** Another failure is allowed each time this has passed, in milliseconds. */
+  readonly pauseMs: number
 }
 
-const FIRST_PAUSE_MS = 1000
-const MAX_PAUSE_MS = 30_000
-
 /**
- * Returns the pause after the last failure, in milliseconds. `failuresBeyond` is the number of failures in a row beyond
- * those allowed.
+ * Returns the limit of guesses. The burst is more than a customer at two new addresses makes by mistake; in any hour, burst
+ * and refill together are at most 100 failures.
  */
-export function guessPauseMs(failuresBeyond: number): number {
-  return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failuresBeyond)
+export function guessLimit({ loginLimitAccount }: LoginLimits): GuessLimit {
+  const wanted = loginLimitAccount === null ? MAX_GUESSES : 2 * loginLimitAccount.failures
+  const burst = Math.min(MAX_GUESSES, Math.max(MIN_GUESSES, wanted))
+  return { burst, pauseMs: Math.ceil(HOUR_MS / (MAX_GUESSES_AN_HOUR - burst)) }
 }

@@ -26,7 +26,7 @@ export type {
   TokenUse,
 } from '../application/ports/login-tokens.ts'
 export type { PasswordBlocklist } from '../application/ports/password-blocklist.ts'
-export type { HashingSlot, PasswordHasher } from '../application/ports/password-hasher.ts'
+export type { HashingRequest, HashingSlot, PasswordHasher } from '../application/ports/password-hasher.ts'
 export type { Ports } from '../application/ports/ports.ts'
 export type { IssuedSecret, ServiceSecrets, TokenSecrets } from '../application/ports/secrets.ts'
 export type { TokenUsage } from '../application/ports/token-usage.ts'
@@ -35,8 +35,8 @@ export { type Customer, foldedEmail } from '../domain/customer.ts'
 export { Unavailable } from '../domain/errors.ts'
 export {
   type ExceededLimit,
-  guessesAllowed,
-  guessPauseMs,
+  type GuessLimit,
+  guessLimit,
   type LoginLimit,
   type LoginLimits,
 } from '../domain/login-limit.ts'

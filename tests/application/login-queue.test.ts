@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { memoryLoginThrottle } from '../../src/adapters/memory/login-throttle.ts'
+import type { HashingRequest } from '../../src/application/ports/password-hasher.ts'
 import type { Ports } from '../../src/application/ports/ports.ts'
 import { InvalidCredentials, Unavailable } from '../../src/domain/errors.ts'
 import { type Core, memoryCore } from '../support/core.ts'
@@ -10,7 +12,7 @@ const login = (core: Core, email: string, password = 'right') =>
   core.login({ email, password }, core.deadline())
 
 describe('The slot of a login in the hashing queue', () => {
-  /** A core that counts the slots requested and held. Each login first checks for a free slot, then takes its own. */
+  /** A core that counts the slots requested and held. */
   function createCountedCore(replaced: Parameters<typeof memoryCore>[0] = () => ({})) {
     const slots = { requested: 0, held: 0 }
     const core = memoryCore((ports) => ({
@@ -47,7 +49,7 @@ describe('The slot of a login in the hashing queue', () => {
     await login(core, email)
     assert.equal(core.store.customers.get(id)?.passwordHash, 'renewed')
     assert.equal(heldDuringRehash, 1)
-    assert.deepEqual(slots, { requested: 2, held: 0 })
+    assert.deepEqual(slots, { requested: 1, held: 0 })
   })
 
   it('serves all verifications of a login', async () => {
@@ -57,7 +59,7 @@ describe('The slot of a login in the hashing queue', () => {
       count === 1 ? core.ports.customers.setPasswordHash(id, hashOf('new'), 1, 1000) : null
     await assert.rejects(login(core, email), InvalidCredentials)
     assert.equal(core.passwords.verified.length, 2)
-    assert.deepEqual(slots, { requested: 2, held: 0 })
+    assert.deepEqual(slots, { requested: 1, held: 0 })
   })
 
   for (const [what, replaced, fault] of [
@@ -74,19 +76,13 @@ describe('The slot of a login in the hashing queue', () => {
       ({ loginTokens }: Ports) => ({ loginTokens: { ...loginTokens, replace: async () => reject() } }),
       {},
     ],
-    [
-      'a failed throttle',
-      ({ throttle }: Ports) => ({ throttle: { ...throttle, take: async () => reject() } }),
-      {},
-    ],
   ] as const) {
     it(`is released after ${what}`, async () => {
       const { core, slots } = createCountedCore(replaced)
       const { email } = await core.customer()
       Object.assign(core.passwords, fault)
       await login(core, email).catch(() => {})
-      assert.equal(slots.held, 0)
-      assert.ok(slots.requested > 0)
+      assert.deepEqual(slots, { requested: 1, held: 0 })
     })
   }
 
@@ -97,10 +93,7 @@ describe('The slot of a login in the hashing queue', () => {
       ({ passwords, customers }) => ({
         passwords: {
           ...passwords,
-          queue(signal) {
-            if (isFull) throw new Unavailable()
-            return passwords.queue(signal)
-          },
+          hasRoom: () => !isFull,
         },
         customers: {
           ...customers,
@@ -119,21 +112,43 @@ describe('The slot of a login in the hashing queue', () => {
     await login(core, email)
   })
 
-  it('is requested with the abort signal of the requester', async () => {
-    const signals: unknown[] = []
+  it('is requested for the network, the account and the signal of the requester', async () => {
+    const requests: HashingRequest[] = []
     const core = memoryCore(({ passwords }) => ({
       passwords: {
         ...passwords,
-        queue(signal) {
-          signals.push(signal)
-          return passwords.queue(signal)
+        queue(request) {
+          requests.push(request)
+          return passwords.queue(request)
         },
       },
     }))
-    const requester = aRequester()
+    const { email } = await core.customer({ email: 'Ana@example.com' })
+    for (const [address, source] of [
+      ['192.0.2.1', '192.0.2.1'],
+      ['2001:db8:7:1::/64', '2001:db8:7::/48'],
+    ] as const) {
+      const { signal, ...requester } = aRequester({ address })
+      await core.login({ email, password: 'right' }, core.deadline(), { ...requester, signal })
+      assert.deepEqual(requests.at(-1), { source, account: 'ana@example.com', isKnown: false, signal })
+    }
+  })
+
+  it('is requested as known where the throttle knows the account', async () => {
+    const known: boolean[] = []
+    const core = memoryCore(({ passwords, clock }) => ({
+      throttle: memoryLoginThrottle({ loginLimitAccount: null, loginLimitAddress: null }, clock),
+      passwords: {
+        ...passwords,
+        queue(request) {
+          known.push(request.isKnown)
+          return passwords.queue(request)
+        },
+      },
+    }))
     const { email } = await core.customer()
-    await core.login({ email, password: 'right' }, core.deadline(), requester)
-    assert.deepEqual(new Set(signals), new Set([requester.signal]))
+    for (let round = 0; round < 2; round++) await login(core, email)
+    assert.deepEqual(known, [false, true])
   })
 })
 

@@ -15,7 +15,7 @@ import { turn } from '../support/fakes.ts'
 import { aRequester } from '../support/idle-ports.ts'
 
 const attempt = { account: 'ana@example.com', address: '192.0.2.1' }
-const taken: LoginAdmission = { kind: 'taken', slot: { ...attempt, takenAtMs: 7 } }
+const taken: LoginAdmission = { kind: 'taken', slot: { ...attempt, takenAtMs: 7, isKnown: true } }
 const wait: LoginAdmission = { kind: 'wait', forMs: 25 }
 const ACCEPTED: LoginDecision = {
   kind: 'accepted',

@@ -45,8 +45,8 @@ describe('The contracts fail only in the sentences about a planted fault:', () =
         'a slot that is not released expires after 15 seconds',
         'an address is counted exactly over all accounts, and a success does not reset it',
         'of 200 parallel attempts from one address 10 get a slot',
-        'guesses from many addresses are admitted one at a time, with a pause that doubles',
-        'parallel guesses from many addresses get no more slots than may fail in a row',
+        'guesses from many addresses are admitted one at a time, 45 seconds apart',
+        'parallel guesses from many addresses get no more slots than the burst',
         'slots held from an address where the customer has logged in are counted',
       ],
     ],
@@ -88,6 +88,9 @@ describe('The contracts fail only in the sentences about a planted fault:', () =
       'hasty-hasher',
       [
         'a missing, a damaged and a cheaper hash take as long as the configured cost',
+        'a full queue rejects the newest slot of the source that holds the most',
+        'threads serve the sources in turn, then the accounts of a source',
+        'at an equal turn, threads serve known accounts first',
         // Such a verification does not occupy a slot, so it queues nothing behind it.
         'work that has not begun when the signal aborts rejects with its reason',
       ],

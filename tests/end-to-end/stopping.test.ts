@@ -122,7 +122,7 @@ describe('a service that gets a stop signal', () => {
     proxy.freeze()
     const waiting = sendRaw(port, loginBytes, login)
     // The query on the existing connection, or the startup message of a new one.
-    await until(() => proxy.holdsBack('take_login_place') || proxy.holdsBack('application_name\0latchkey\0'))
+    await until(() => proxy.holdsBack('take_login_slot') || proxy.holdsBack('application_name\0latchkey\0'))
     const { code, stdout, stderr, tookMs } = await end(service, 'SIGTERM')
     assert.equal((await waiting).responses[0]?.status, 503)
     assert.equal(code, 0)

@@ -19,6 +19,7 @@ export function fakePasswords(): FakePasswords {
     hash: async (password) => hashOf(password),
     isDated: (passwordHash) => fake.dated.has(passwordHash),
     queue: () => fake,
+    hasRoom: () => true,
     leave() {},
     async verify(password, passwordHash) {
       fake.verified.push(passwordHash)

@@ -1,3 +1,4 @@
+import type { HashingRequest } from '../../src/application/ports/password-hasher.ts'
 import type { Ports } from '../../src/application/ports/ports.ts'
 import type { Requester } from '../../src/application/requester.ts'
 
@@ -6,11 +7,22 @@ export function idlePorts(): Pick<Ports, 'blocklist' | 'throttle' | 'usage' | 'a
   return {
     blocklist: { has: () => false },
     throttle: {
-      take: async (attempt) => ({ kind: 'taken', slot: { ...attempt, takenAtMs: 0 } }),
+      take: async (attempt) => ({ kind: 'taken', slot: { ...attempt, takenAtMs: 0, isKnown: false } }),
       settle: async () => {},
     },
     usage: { used() {} },
     audit: { record() {} },
+  }
+}
+
+/** A request for a slot of the hashing queue, from an unknown account. */
+export function aHashingRequest(different: Partial<HashingRequest> = {}): HashingRequest {
+  return {
+    source: '127.0.0.1',
+    account: 'ana@example.com',
+    isKnown: false,
+    signal: new AbortController().signal,
+    ...different,
   }
 }
 

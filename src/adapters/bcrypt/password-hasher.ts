@@ -2,9 +2,8 @@ import { hash, verify } from '@node-rs/bcrypt'
 import type { HashingLoad } from '../../application/ports/metrics.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import { isWholePasswordHash } from '../../domain/password.ts'
-import { createSemaphore } from '../../lib/semaphore.ts'
 import { decoyCosts, decoyHash, hashPrefix } from './decoys.ts'
-import { createHashingQueue, type QueueSlot } from './hashing-queue.ts'
+import { HashingQueue } from './hashing-queue.ts'
 
 /** The approximate time of one round of bcrypt's key schedule, in milliseconds. A cost of c has 2^c rounds. */
 const ROUND_MS = 0.05
@@ -29,22 +28,21 @@ export function bcryptPasswordHasher({
   /** Called for each damaged hash, which matches no password. */
   readonly onDamaged?: () => void
 }): BcryptPasswordHasher {
-  const threads = createSemaphore(concurrency)
-  const queue = createHashingQueue({ threads: concurrency, expectedMs: 2 ** cost * ROUND_MS })
+  const queue = new HashingQueue({ threads: concurrency, expectedMs: 2 ** cost * ROUND_MS })
 
   return {
-    hash: (password) => threads.run(() => hash(password, cost)),
+    hash: (password) => queue.run(() => hash(password, cost)),
     isDated: (passwordHash) => !passwordHash.startsWith(hashPrefix(cost)),
-    queue(signal) {
-      const slot = queue.take()
+    queue(request) {
+      const slot = queue.take(request)
       return {
-        verify: (password, passwordHash) =>
-          threads.run(() => timed(slot, () => verifyPadded(password, passwordHash)), signal),
-        hash: (password) => threads.run(() => timed(slot, () => hash(password, cost)), signal),
+        verify: (password, passwordHash) => slot.run(() => verifyPadded(password, passwordHash)),
+        hash: (password) => slot.run(() => hash(password, cost)),
         leave: slot.leave,
       }
     },
-    load: threads.load,
+    hasRoom: (request) => queue.hasRoom(request),
+    load: () => queue.load(),
   }
 
   /** Verifies with all decoys on one thread: a wait between them would reveal them by the total time. */
@@ -56,15 +54,6 @@ export function bcryptPasswordHasher({
       await verify(password, decoyHash(decoyCost))
     }
     return right
-  }
-}
-
-async function timed<T>(slot: QueueSlot, work: () => Promise<T>): Promise<T> {
-  const startMs = performance.now()
-  try {
-    return await work()
-  } finally {
-    slot.worked(performance.now() - startMs)
   }
 }
 

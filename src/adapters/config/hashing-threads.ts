@@ -12,8 +12,8 @@ export function parseThreadPoolSize(text: string | undefined): number {
 }
 
 /**
- * Returns the number of passwords that this process hashes at once. It leaves at least one thread for files and DNS,
- * unless the pool has only one.
+ * Returns the number of passwords that this process hashes at once. By default, one processor of the machine stays free for
+ * requests. At least one thread is left for files and DNS, unless the pool has only one.
  */
 export function hashingThreads(settings: HashingSettings, processors = availableParallelism()): number {
   return Math.max(1, Math.min(wantedThreads(settings, processors), settings.threadPoolSize - 1))
@@ -33,5 +33,5 @@ export function workerThreadPool(
 }
 
 function wantedThreads({ hashingConcurrency, workers }: HashingSettings, processors: number): number {
-  return hashingConcurrency ?? Math.max(1, Math.floor(processors / workers))
+  return hashingConcurrency ?? Math.max(1, Math.floor((processors - 1) / workers))
 }

@@ -171,7 +171,7 @@ export const SETTINGS = [
   optionalSetting({
     name: 'HASHING_CONCURRENCY',
     key: 'hashingConcurrency',
-    shownDefault: 'processors / `WORKERS`',
+    shownDefault: '(processors − 1) / `WORKERS`',
     parser: wholeNumber(1, 1023),
     meaning: 'passwords that a process hashes at once; less than `UV_THREADPOOL_SIZE` (4)',
     example: '2',

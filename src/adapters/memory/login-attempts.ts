@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto'
 
 /** The counts of one key. Times are milliseconds of the throttle's clock. */
 export interface AttemptCounts {
-  /** For an account the failures in a row, otherwise the failures within the window. */
+  /** The failures within the window. */
   readonly failures: number
-  /** For an account the time of the last failure, otherwise when the window began. */
+  /** When the window began. */
   readonly sinceMs: number
+  /** For an account, when the token bucket of its guesses is full again; 0 for a full one. */
+  readonly fullAtMs: number
   /** The last successful login of account and address; null when there was none. */
   readonly succeededMs: number | null
   readonly failuresSinceSuccess: number
@@ -23,6 +25,7 @@ const NO_SLOTS: readonly number[] = []
 const NOTHING: AttemptCounts = {
   failures: 0,
   sinceMs: 0,
+  fullAtMs: 0,
   succeededMs: null,
   failuresSinceSuccess: 0,
   held: NO_SLOTS,
@@ -58,16 +61,18 @@ export function createAttemptCounter(windowMs: number): (name: string, nowMs: nu
   }
 
   function withoutExpired(counted: AttemptCounts, nowMs: number): AttemptCounts {
-    const { failures, sinceMs, held } = counted
+    const { failures, sinceMs, fullAtMs, held } = counted
     return {
       ...counted,
       failures: nowMs < sinceMs + windowMs ? failures : 0,
+      fullAtMs: nowMs < fullAtMs ? fullAtMs : 0,
       held: held.filter((takenMs) => nowMs < takenMs + SLOT_TTL_MS),
     }
   }
 
-  function isNothing({ failures, succeededMs, held }: AttemptCounts): boolean {
-    return (failures === 0 || windowMs === 0) && succeededMs === null && held.length === 0
+  function isNothing({ failures, fullAtMs, succeededMs, held }: AttemptCounts): boolean {
+    const counts = failures > 0 && windowMs > 0
+    return !counts && fullAtMs === 0 && succeededMs === null && held.length === 0
   }
 }
 

@@ -1,21 +1,23 @@
 import { createHash } from 'node:crypto'
 import type { LoginAdmission, LoginAttempt, LoginThrottle } from '../../application/ports/login-throttle.ts'
-import { guessesAllowed, type LoginLimit, type LoginLimits } from '../../domain/login-limit.ts'
+import { guessLimit, type LoginLimit, type LoginLimits } from '../../domain/login-limit.ts'
 import type { DatabasePool } from './connection/pool.ts'
 import type { Row } from './connection/session.ts'
 
 const TAKE = {
-  name: 'take_login_place',
+  name: 'take_login_slot',
   text: `
-    select * from latchkey_take_login_place(
-      $1, $2, $3, $4, $5 * interval '1 millisecond', $6, $7 * interval '1 millisecond', $8)`,
+    select kind, name, ms, is_known from latchkey_take_login_slot(
+      $1, $2, $3, $4, $5 * interval '1 millisecond', $6, $7 * interval '1 millisecond',
+      $8, $9 * interval '1 millisecond')`,
 }
 
 const SETTLE = {
-  name: 'settle_login_place',
+  name: 'settle_login_slot',
   text: `
-    select latchkey_settle_login_place(
-      $1, $2, $3, $4, $5, $6 * interval '1 millisecond', $7 * interval '1 millisecond')`,
+    select latchkey_settle_login_slot(
+      $1, $2, $3, $4, $5, $6, $7 * interval '1 millisecond', $8 * interval '1 millisecond',
+      $9 * interval '1 millisecond')`,
 }
 
 const PRUNE = {
@@ -31,7 +33,7 @@ const POLL_MS = 25
 /** Counts in the table `login_attempts`, exactly over all instances of the database. */
 export function postgresLoginThrottle(pool: DatabasePool, limits: LoginLimits): LoginThrottle {
   const { loginLimitAccount: account, loginLimitAddress: address } = limits
-  const guesses = guessesAllowed(limits)
+  const { burst, pauseMs } = guessLimit(limits)
 
   return {
     take: (attempt, timeoutMs) =>
@@ -40,24 +42,28 @@ export function postgresLoginThrottle(pool: DatabasePool, limits: LoginLimits): 
           ...toKeys(attempt),
           ...toParameters(account),
           ...toParameters(address),
-          guesses,
+          burst,
+          pauseMs,
         ])
         return toAdmission(rows[0] as Row, attempt)
       }),
 
     settle: (slot, outcome, timeoutMs) =>
       pool.run(timeoutMs, async (session) => {
-        const windows = [account?.windowMs ?? null, address?.windowMs ?? null]
-        await session.query(SETTLE, [...toKeys(slot), slot.takenAtMs, outcome, ...windows])
+        const windows = [account?.windowMs ?? null, address?.windowMs ?? null, pauseMs]
+        await session.query(SETTLE, [...toKeys(slot), slot.takenAtMs, slot.isKnown, outcome, ...windows])
       }),
   }
 
-  function toAdmission({ kind, name, ms, pause_ms }: Row, attempt: LoginAttempt): LoginAdmission {
-    if (kind === 'taken') return { kind, slot: { ...attempt, takenAtMs: Math.round(ms as number) } }
+  function toAdmission({ kind, name, ms, is_known }: Row, attempt: LoginAttempt): LoginAdmission {
+    if (kind === 'taken') {
+      const takenAtMs = Math.round(ms as number)
+      return { kind, slot: { ...attempt, takenAtMs, isKnown: is_known as boolean } }
+    }
     if (kind === 'wait') return { kind, forMs: POLL_MS }
     const retryAfterMs = ms as number
     if (name === 'guesses') {
-      return { kind: 'refused', limit: { name, failures: 1, windowMs: pause_ms as number, retryAfterMs } }
+      return { kind: 'refused', limit: { name, failures: 1, windowMs: pauseMs, retryAfterMs } }
     }
     const limit = (name === 'account' ? account : address) as LoginLimit
     return { kind: 'refused', limit: { ...limit, name: name as 'account' | 'address', retryAfterMs } }
@@ -71,7 +77,7 @@ export function pruneLoginAttempts(pool: DatabasePool, limit: number, timeoutMs:
 
 /**
  * Returns the keys of the pair, of the address and of the account. They are hashed, because the e-mail of an attempt may
- * belong to no customer and must not be stored.
+ * belong to no customer. The database hashes them again, with the secret of `login_attempts_secret`.
  */
 function toKeys({ account, address }: LoginAttempt): readonly Buffer[] {
   return [`pair\0${account}\0${address}`, `address\0${address}`, `account\0${account}`].map((text) =>

@@ -29,3 +29,6 @@ export type LoginDecision =
 
 /** A step of the login. A wrapper takes a step and returns one. */
 export type LoginStep<Result> = (request: LoginRequest) => Promise<Result>
+
+/** A step after the throttle, which knows whether the account has logged in from this address lately. */
+export type AdmittedStep<Result> = (request: LoginRequest, isKnown: boolean) => Promise<Result>

@@ -1,8 +1,10 @@
+import { Unavailable } from '../../domain/errors.ts'
 import type { LoginLimit } from '../../domain/login-limit.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { createKeyedSemaphore } from '../keyed-semaphore.ts'
-import type { HashingSlot, PasswordHasher } from '../ports/password-hasher.ts'
-import type { LoginRequest, LoginStep } from './login-step.ts'
+import type { HashingRequest, HashingSlot, PasswordHasher } from '../ports/password-hasher.ts'
+import { sharedNetwork } from '../requester.ts'
+import type { AdmittedStep, LoginRequest, LoginStep } from './login-step.ts'
 
 /**
  * Limits the parallel logins of one account and address to the slots that the throttle has. The others wait here, where
@@ -25,13 +27,14 @@ export function withAccountSlot<Result>(
   }
 }
 
-/** Throws `Unavailable` while the hashing queue is full, before any store is called. */
+/** Throws `Unavailable` when the hashing queue has no room for the login, before any store is called. */
 export function withHashingCapacity<Result>(
   passwords: PasswordHasher,
   step: LoginStep<Result>,
 ): LoginStep<Result> {
   return async function stepWithHashingCapacity(request) {
-    passwords.queue(request.requester.signal).leave()
+    // Only the throttle can tell whether the account is known here, so the benefit of the doubt is given until then.
+    if (!passwords.hasRoom(toHashingRequest(request, true))) throw new Unavailable()
     return step(request)
   }
 }
@@ -40,13 +43,18 @@ export function withHashingCapacity<Result>(
 export function withHashingSlot<Result>(
   passwords: PasswordHasher,
   step: (request: LoginRequest, slot: HashingSlot) => Promise<Result>,
-): LoginStep<Result> {
-  return async function stepWithHashingSlot(request) {
-    const slot = passwords.queue(request.requester.signal)
+): AdmittedStep<Result> {
+  return async function stepWithHashingSlot(request, isKnown) {
+    const slot = passwords.queue(toHashingRequest(request, isKnown))
     try {
       return await step(request, slot)
     } finally {
       slot.leave()
     }
   }
+}
+
+function toHashingRequest({ attempt, requester }: LoginRequest, isKnown: boolean): HashingRequest {
+  const { account, address } = attempt
+  return { source: sharedNetwork(address), account, isKnown, signal: requester.signal }
 }

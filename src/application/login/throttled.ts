@@ -2,7 +2,7 @@ import { TooManyRequests, Unavailable } from '../../domain/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { wait } from '../../lib/wait.ts'
 import type { LoginSlot, LoginThrottle } from '../ports/login-throttle.ts'
-import type { LoginDecision, LoginRequest, LoginStep } from './login-step.ts'
+import type { AdmittedStep, LoginDecision, LoginRequest, LoginStep } from './login-step.ts'
 
 /** The longest total wait for a slot, in milliseconds. */
 const MAX_WAIT_MS = 2000
@@ -17,11 +17,11 @@ const RELEASE_TIMEOUT_MS = 1000
 export function throttled(
   throttle: LoginThrottle,
   clock: Clock,
-  step: LoginStep<LoginDecision>,
+  step: AdmittedStep<LoginDecision>,
 ): LoginStep<LoginDecision> {
   return async function throttledStep(request) {
     const slot = await acquireSlot(throttle, clock, request)
-    const decision = await step(request).catch((error: unknown) => {
+    const decision = await step(request, slot.isKnown).catch((error: unknown) => {
       // Not awaited: the store may be what failed to respond.
       releaseSlot(throttle, slot, 'undecided')
       throw error

@@ -9,7 +9,8 @@ export interface LoginAttempt {
 }
 
 /**
- * Counts failed logins by account and address together, by address, and by account alone. An attempt acquires a slot
+ * Counts failed logins by account and address together, by address, and by account alone, where only those from addresses
+ * that have not logged in to the account count. An attempt acquires a slot
  * before its password is verified, so that parallel guesses count like sequential ones. Both methods reject with
  * `Unavailable` when the store does not respond within `timeoutMs` milliseconds or cannot be reached; whether the slot
  * was acquired or released is then unknown.
@@ -27,16 +28,19 @@ export type LoginAdmission =
   | { readonly kind: 'taken'; readonly slot: LoginSlot }
   /** Undecided attempts hold the remaining slots. The caller tries again after `forMs` milliseconds. */
   | { readonly kind: 'wait'; readonly forMs: number }
-  /** Failures have used up the slots, or the account is under attack and takes one attempt at a time, with pauses. */
+  /** Failures have used up the slots, or strangers have used up the guesses at the account. */
   | { readonly kind: 'refused'; readonly limit: ExceededLimit }
 
-/** A slot that was acquired: its attempt, and the time of `take` in milliseconds of the throttle's own clock. */
+/** A slot that was acquired, with its attempt. */
 export interface LoginSlot extends LoginAttempt {
+  /** The time of `take`, in milliseconds of the throttle's own clock. */
   readonly takenAtMs: number
+  /** Whether the account has logged in from this address within 30 days, without too many failures since. */
+  readonly isKnown: boolean
 }
 
 /**
- * The outcome of an attempt. A failure is counted. A success resets the account's failures in a row. An undecided
- * attempt is not counted.
+ * The outcome of an attempt. A failure is counted. A success resets the failures of its account and address together. An
+ * undecided attempt is not counted.
  */
 export type LoginOutcome = 'failed' | 'succeeded' | 'undecided'

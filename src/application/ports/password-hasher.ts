@@ -7,13 +7,32 @@ export interface PasswordHasher {
   /** Whether a whole hash has another cost or another prefix than a new one would have. */
   isDated(passwordHash: string): boolean
   /**
-   * Acquires a slot in the queue for a thread. Throws `Unavailable` synchronously when the queue is too long. Work that
-   * has not begun when the signal aborts is not done: it rejects with the signal's reason.
+   * Acquires a slot in the queue for a thread. Threads serve the waiting slots round-robin by source, then by account
+   * within a source; at an equal turn those that are known come first. When the queue is too long, the newest waiting slot
+   * of the source that holds the most is rejected: the method throws `Unavailable` synchronously if that is the new one.
+   * A source may always hold three waiting slots while another one holds more. Work that has not begun when the signal
+   * aborts is not done: it rejects with the signal's reason.
    */
-  queue(signal: Cancellation): HashingSlot
+  queue(request: HashingRequest): HashingSlot
+  /** Whether `queue` would acquire a slot now. Changes nothing. */
+  hasRoom(request: HashingRequest): boolean
 }
 
-/** A slot in the queue. It stays acquired until `leave`, so that the work of one login is not refused half-way. */
+/** The caller of `queue`. Threads and slots are shared fairly between sources. */
+export interface HashingRequest {
+  /** The client's IPv4 address, or the first 48 bits of its IPv6 address. */
+  readonly source: string
+  /** The folded e-mail. */
+  readonly account: string
+  /** Whether the account has logged in from this address within 30 days. */
+  readonly isKnown: boolean
+  readonly signal: Cancellation
+}
+
+/**
+ * A slot in the queue. Once its work has begun it stays acquired until `leave`, so that a login is not refused half-way.
+ * Until then the slot may be rejected: its work, pending or later, rejects with `Unavailable`.
+ */
 export interface HashingSlot {
   /**
    * Whether the hash is of this password. Resolves to false for a null or damaged hash. Every call takes at

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { HashingSlot, PasswordHasher } from '../../application/ports/password-hasher.ts'
+import type { HashingRequest, HashingSlot, PasswordHasher } from '../../application/ports/password-hasher.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import { isWholePasswordHash } from '../../domain/password.ts'
 import { SENTENCE } from '../stores.ts'
@@ -17,14 +17,14 @@ const VECTORS = [
 
 /**
  * The contract of `PasswordHasher`: bcrypt hashes of other systems are verified, passwords are compared exactly, a
- * damaged hash matches no password, and the queue has a limited number of slots; 40 passwords are verified at once.
- * `create` returns a hasher whose new hashes have this cost, from 4 to 12. It is called often, and the queues of two
+ * damaged hash matches no password, and the queue has a limited number of slots, which it shares fairly between sources;
+ * 40 passwords are verified at once. `create` returns a hasher whose new hashes have this cost, from 4 to 12. It is called often, and the queues of two
  * hashers are independent. Takes 2 s on two threads.
  */
 export function passwordHasherContract(name: string, create: (cost: number) => PasswordHasher): void {
   describe(`${name} keeps the contract of PasswordHasher:`, () => {
     const hasher = create(4)
-    const passwords = hasher.queue(new AbortController().signal)
+    const passwords = hasher.queue(aRequest())
 
     for (const [password, hash] of VECTORS) {
       it(
@@ -83,8 +83,8 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
     it('a hash of a lower, the same or a higher cost is verified', SENTENCE, async () => {
       const hash = await create(5).hash('password')
       for (const cost of [4, 5, 6, 8]) {
-        assert.equal(await create(cost).queue(new AbortController().signal).verify('password', hash), true)
-        assert.equal(await create(cost).queue(new AbortController().signal).verify('Password', hash), false)
+        assert.equal(await create(cost).queue(aRequest()).verify('password', hash), true)
+        assert.equal(await create(cost).queue(aRequest()).verify('Password', hash), false)
       }
     })
 
@@ -122,7 +122,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
 
     // The time of a verification must not reveal who has a password.
     it('a missing, a damaged and a cheaper hash take as long as the configured cost', SENTENCE, async () => {
-      const slot = create(10).queue(new AbortController().signal)
+      const slot = create(10).queue(aRequest())
       const same = VECTORS[3][1]
       for (const other of [null, same.slice(0, -1), VECTORS[1][1]]) {
         let [full, ms] = [Number.POSITIVE_INFINITY, 0]
@@ -164,7 +164,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
     })
 
     it('a slot allows any number of calls and can be released more than once', SENTENCE, async () => {
-      const slot = hasher.queue(new AbortController().signal)
+      const slot = hasher.queue(aRequest())
       const hash = await slot.hash('password')
       assert.equal(await slot.verify('password', hash), true)
       slot.leave()
@@ -172,31 +172,73 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
     })
 
     it('a released slot is free again, and a second release has no effect', SENTENCE, async () => {
-      const { signal } = new AbortController()
       const passwords = create(12)
-      const maxSlots = countSlots(passwords, signal)
+      const maxSlots = countSlots(passwords)
       assert.ok(maxSlots > 0)
-      for (let round = 0; round < 3; round++) assert.equal(countSlots(passwords, signal), maxSlots)
+      for (let round = 0; round < 3; round++) assert.equal(countSlots(passwords), maxSlots)
     })
 
     it('a full queue throws at once, and work that has a slot is still done', SENTENCE, async () => {
-      const { signal } = new AbortController()
       const passwords = create(8)
-      const first = passwords.queue(signal)
+      const first = passwords.queue(aRequest())
       assert.throws(() => {
-        for (let calls = 0; calls < 1_000_000; calls++) passwords.queue(signal)
+        for (let calls = 0; calls < 1_000_000; calls++) passwords.queue(aRequest())
       }, Unavailable)
       assert.equal(await first.verify('correct horse 9', VECTORS[0][1]), true)
       assert.ok(isWholePasswordHash(await passwords.hash('password')), 'a command needs no slot')
     })
 
+    it('a full queue rejects the newest slot of the source that holds the most', SENTENCE, async () => {
+      const passwords = create(8)
+      const slots = takeAll(passwords, { source: 'a' })
+      for (const source of ['b', 'c']) assert.equal(passwords.hasRoom(aRequest({ source })), true)
+      assert.equal(passwords.hasRoom(aRequest({ source: 'a' })), false)
+      const another = passwords.queue(aRequest({ source: 'b' }))
+      await assert.rejects(slots.at(-1)?.verify('x', null) ?? assert.fail(), Unavailable)
+      assert.equal(await slots[0]?.verify('x', null), false)
+      assert.equal(await another.verify('correct horse 9', VECTORS[0][1]), true)
+    })
+
+    it(
+      'three accounts of one address get slots while another address fills the queue',
+      SENTENCE,
+      async () => {
+        const passwords = create(8)
+        takeAll(passwords, { source: 'a' })
+        const colleagues = ['ana', 'bea', 'cem'].map((account) =>
+          passwords.queue(aRequest({ source: 'b', account })),
+        )
+        const verified = await Promise.all(
+          colleagues.map((slot) => slot.verify('correct horse 9', VECTORS[0][1])),
+        )
+        assert.deepEqual(verified, [true, true, true])
+      },
+    )
+
+    it('threads serve the sources in turn, then the accounts of a source', SENTENCE, async () => {
+      const many = (source: string, account: string) =>
+        Array.from({ length: 30 }, (_, i) => [`${account} ${i}`, { source, account }] as const)
+      const requests = [
+        ...many('a', 'attacker'),
+        ['colleague', { source: 'a', account: 'colleague' }] as const,
+        ['elsewhere', { source: 'b', account: 'elsewhere' }] as const,
+      ]
+      const ended = await endedFirst(create(6), requests, ['colleague', 'elsewhere'])
+      assert.ok(ended.length < 20, ended.join(', '))
+    })
+
+    it('at an equal turn, threads serve known accounts first', SENTENCE, async () => {
+      const requests = Array.from({ length: 30 }, (_, i) => [`${i}`, { source: `a${i}` }] as const)
+      const known = ['known', { source: 'b', isKnown: true }] as const
+      const ended = await endedFirst(create(6), [...requests, known], ['known'])
+      assert.ok(ended.length < 20, ended.join(', '))
+    })
+
     it('work that has not begun when the signal aborts rejects with its reason', SENTENCE, async () => {
       const passwords = create(10)
-      const busy = Array.from({ length: 8 }, () =>
-        passwords.queue(new AbortController().signal).verify('x', null),
-      )
+      const busy = Array.from({ length: 8 }, () => passwords.queue(aRequest()).verify('x', null))
       const gone = new AbortController()
-      const slot = passwords.queue(gone.signal)
+      const slot = passwords.queue(aRequest({ signal: gone.signal }))
       const pending = [slot.verify('correct horse 9', VECTORS[0][1]), slot.hash('password')]
       const reason = new Error('gone')
       gone.abort(reason)
@@ -207,13 +249,50 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
         await Promise.all(busy),
         busy.map(() => false),
       )
-      await assert.rejects(passwords.queue(gone.signal).verify('x', null), (error) => error === reason)
-      assert.equal(
-        await passwords.queue(new AbortController().signal).verify('correct horse 9', VECTORS[0][1]),
-        true,
+      await assert.rejects(
+        passwords.queue(aRequest({ signal: gone.signal })).verify('x', null),
+        (error) => error === reason,
       )
+      assert.equal(await passwords.queue(aRequest()).verify('correct horse 9', VECTORS[0][1]), true)
     })
   })
+}
+
+/** Returns a request for a slot, from an unknown account. */
+function aRequest(different: Partial<HashingRequest> = {}): HashingRequest {
+  return {
+    source: '192.0.2.1',
+    account: 'ana@example.com',
+    isKnown: false,
+    signal: new AbortController().signal,
+    ...different,
+  }
+}
+
+/** Acquires all slots of the queue, for one source. */
+function takeAll(passwords: PasswordHasher, different: Partial<HashingRequest> = {}): HashingSlot[] {
+  const slots: HashingSlot[] = []
+  assert.throws(() => {
+    while (slots.length < 1_000_000) slots.push(passwords.queue(aRequest(different)))
+  }, Unavailable)
+  return slots
+}
+
+/** Returns the names of the verifications that end first, until those of `awaited` have ended. */
+async function endedFirst(
+  passwords: PasswordHasher,
+  requests: readonly (readonly [name: string, Partial<HashingRequest>])[],
+  awaited: readonly string[],
+): Promise<readonly string[]> {
+  const ended: string[] = []
+  const slots = requests.map(([name, request]) => [name, passwords.queue(aRequest(request))] as const)
+  await Promise.all(
+    slots.map(async ([name, slot]) => {
+      await slot.verify('x', null)
+      if (!awaited.every((one) => ended.includes(one))) ended.push(name)
+    }),
+  )
+  return ended
 }
 
 /** Returns the shortest of several durations: other work of the machine only makes one longer. */
@@ -228,11 +307,8 @@ async function shortestMs(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** Counts the slots of the queue. Releases each of them, twice. */
-function countSlots(passwords: PasswordHasher, signal: AbortSignal): number {
-  const slots: HashingSlot[] = []
-  assert.throws(() => {
-    while (slots.length < 1_000_000) slots.push(passwords.queue(signal))
-  }, Unavailable)
+function countSlots(passwords: PasswordHasher): number {
+  const slots = takeAll(passwords)
   for (const slot of slots) {
     slot.leave()
     slot.leave()

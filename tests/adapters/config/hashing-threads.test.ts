@@ -34,11 +34,12 @@ describe('The thread pool', () => {
 describe('The number of hashing threads', () => {
   const standard = { hashingConcurrency: null, workers: 1, threadPoolSize: 4 }
 
-  test('is that of the processors, for all workers together', () => {
+  test('is one less than that of the processors, for all workers together, and at least one for each', () => {
     assert.equal(hashingThreads(standard, 1), 1)
-    assert.equal(hashingThreads(standard, 2), 2)
-    assert.equal(hashingThreads({ ...standard, workers: 2 }, 4), 2)
-    assert.equal(hashingThreads({ ...standard, workers: 3 }, 4), 1)
+    assert.equal(hashingThreads(standard, 2), 1)
+    assert.equal(hashingThreads(standard, 4), 3)
+    assert.equal(hashingThreads({ ...standard, workers: 2 }, 5), 2)
+    assert.equal(hashingThreads({ ...standard, workers: 2 }, 4), 1)
     assert.equal(hashingThreads({ ...standard, workers: 8 }, 4), 1)
   })
 
@@ -65,7 +66,7 @@ describe('The number of hashing threads', () => {
   })
 
   test('is always available in workers, whose pools are never smaller than the operator’s setting', () => {
-    assert.deepEqual(workerThreadPool({ ...standard, workers: 2 }, 16), { UV_THREADPOOL_SIZE: '9' })
+    assert.deepEqual(workerThreadPool({ ...standard, workers: 2 }, 17), { UV_THREADPOOL_SIZE: '9' })
     assert.deepEqual(workerThreadPool({ ...standard, hashingConcurrency: 8, workers: 2 }, 2), {
       UV_THREADPOOL_SIZE: '9',
     })

@@ -6,8 +6,11 @@ export type Addressed = Pick<IncomingMessage, 'headers'> & {
   readonly socket: { readonly remoteAddress?: string | undefined }
 }
 
+/** The prefixes of addresses that embed an IPv4 address: mapped ones (RFC 4291), and those of NAT64 (RFC 6052). */
+const IPV4_PREFIXES = new Set(['0:0:0:0:0:ffff', '64:ff9b:0:0:0:0'])
+
 /**
- * Returns the client's address: an IPv4 address, or the /64 network of an IPv6 address. With `trustedProxies` proxies in
+ * Returns the client's address: an IPv4 address, also one that IPv6 embeds, or the /64 network of an IPv6 address. With `trustedProxies` proxies in
  * front, it is the address that the outermost of them has seen. A missing or invalid `X-Forwarded-For` entry stops the
  * walk: the last trusted address is returned, at first the socket's.
  */
@@ -40,7 +43,7 @@ function toNetwork(text: string): string | null {
   const [address = ''] = text.split('%')
   if (!isIPv6(address)) return null
   const groups = expandGroups(address)
-  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') {
+  if (IPV4_PREFIXES.has(groups.slice(0, 6).join(':'))) {
     return groups
       .slice(6)
       .flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255])

@@ -24,11 +24,12 @@ export const SERVICE_CHECKS: readonly ServiceCheck[] = [
     name: 'schema',
     problems: `
       select format('The role finds no table %s through the search_path %s.', name, current_setting('search_path'))
-        from unnest(array['customers', 'login_tokens', 'login_attempts']) as name
+        from unnest(array['customers', 'login_tokens', 'login_attempts', 'login_attempts_secret']) as name
        where to_regclass(name) is null
        union all
       select format('The role finds no function %s through the search_path %s.', name, current_setting('search_path'))
-        from unnest(array['latchkey_take_login_place', 'latchkey_settle_login_place']) as name
+        from unnest(array['latchkey_take_login_slot', 'latchkey_settle_login_slot', 'latchkey_login_keys', 'latchkey_login_row',
+                          'latchkey_say', 'latchkey_listen']) as name
        where to_regproc(name) is null`,
     hint: 'Grant usage on this schema to the role, or move the table or function into the schema of the table latchkey_migrations.',
   },
@@ -38,12 +39,14 @@ export const SERVICE_CHECKS: readonly ServiceCheck[] = [
       select format('The role has no %s privilege on the table %s.', privilege, name)
         from (values ('customers', array['select', 'update']),
                      ('login_tokens', array['select', 'insert', 'update']),
-                     ('login_attempts', array['select', 'insert', 'update'])) as needed (name, privileges),
+                     ('login_attempts', array['select', 'insert', 'update']),
+                     ('login_attempts_secret', array['select'])) as needed (name, privileges),
              unnest(privileges) as privilege
        where not has_any_column_privilege(to_regclass(name), privilege)
        union all
       select format('The role has no execute privilege on the function %s.', name)
-        from unnest(array['latchkey_take_login_place', 'latchkey_settle_login_place']) as name
+        from unnest(array['latchkey_take_login_slot', 'latchkey_settle_login_slot', 'latchkey_login_keys', 'latchkey_login_row',
+                          'latchkey_say', 'latchkey_listen']) as name
        where not has_function_privilege(to_regproc(name), 'execute')`,
     hint: 'Grant these privileges to the role in DATABASE_URL.',
   },
