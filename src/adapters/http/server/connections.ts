@@ -68,7 +68,7 @@ export function trackConnections(
         pipelines.takeOver(connection)
         return
       }
-      if (!exchange.response.shouldKeepAlive) connection.condemned = true
+      if (exchange.closes || !exchange.response.shouldKeepAlive) connection.condemned = true
       connection.open.push(exchange)
       connection.last = exchange
       openCount += 1

@@ -118,7 +118,8 @@ export async function startServer(
       accessLog,
       trustedProxies,
     })
-    exchange.closes = draining
+    // The protocol does not change, but node's parser drops what follows in the same segment (RFC 9110, section 7.8).
+    exchange.closes = draining || request.headers.upgrade !== undefined
     connections.begin(exchange)
   }
 
