@@ -1,3 +1,4 @@
+import { connectionLimit } from '../adapters/config/connection-limit.ts'
 import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
 import { checkAddress } from '../adapters/http/server/listen.ts'
 import { startServer } from '../adapters/http/server/server.ts'
@@ -13,6 +14,7 @@ import type { Invalidations } from '../application/ports/invalidations.ts'
 import type { CollectMetrics } from '../application/ports/metrics.ts'
 import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
 import { atExit } from './at-exit.ts'
+import { connectionDrops } from './connection-drops.ts'
 import { Lifecycle, type StopOptions } from './lifecycle.ts'
 import { accessLogMode, openAccessLog } from './logs.ts'
 import { checkMetricsAddress, collectFromAllWorkers, startMetricsServer } from './metrics-server.ts'
@@ -90,13 +92,16 @@ async function start<Me extends ObjectSchema>(
     const listener = await startMetricsServer(collect, useCases, log, configuration)
     lifecycle.onStop(listener.close)
   }
-  const server = await startServer(table, useCases, log, access, configuration, {
+  const settings = { ...configuration, maxConnections: connectionLimit(configuration) }
+  const drops = connectionDrops({ log, clock: ports.clock, metrics, max: settings.maxConnections })
+  const server = await startServer(table, useCases, log, access, settings, {
     onEnded: metrics.requests.observe,
+    onDropped: drops,
     onError: options.onError,
     tracing: openTelemetryTracing(version),
   })
   lifecycle.serve(server, configuration)
-  metrics.watch({ activeRequests: server.activeRequests })
+  metrics.watch({ activeRequests: server.activeRequests, openConnections: server.openConnections })
   if (ops !== null) lifecycle.onStop(ops.start(log))
 
   return {

@@ -8,6 +8,7 @@ import { createCors } from '../routing/cors.ts'
 import type { Route } from '../routing/declared-route.ts'
 import { createDispatch } from '../routing/dispatch.ts'
 import { createRouter } from '../routing/router.ts'
+import { ConnectionTable, type DropReason } from './connection-table.ts'
 import { trackConnections } from './connections.ts'
 import { type DrainTimes, drainServer } from './drain.ts'
 import { Exchange } from './exchange.ts'
@@ -26,6 +27,8 @@ export interface ServerSettings {
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
+  /** At this number of connections, the one that has been idle for longest is closed, or else the new one refused. */
+  readonly maxConnections: number
   readonly corsOrigins: readonly string[]
   /** The number of proxies in front whose `X-Forwarded-For` entries are trusted. */
   readonly trustedProxies: number
@@ -37,6 +40,8 @@ export interface ServerSettings {
 export interface ServerHooks {
   /** Called once for each exchange, when its response is sent or its client has disconnected. */
   readonly onEnded?: (ended: EndedRequest) => void
+  /** Called for each connection that is closed or refused because of a limit. */
+  readonly onDropped?: (reason: DropReason) => void
   /** Called with each bug as it was thrown, and with each `Unavailable`. */
   readonly onError?: ((error: unknown) => void) | undefined
   /** Creates a span for each request; null without tracing. */
@@ -52,6 +57,7 @@ export interface RunningServer {
   readonly draining: () => boolean
   /** The number of requests whose response is not completely sent. */
   readonly activeRequests: () => number
+  readonly openConnections: () => number
   /**
    * Stops the server. For `delayMs`, requests are still served, with `Connection: close`. Then the listener closes, and
    * requests in flight have `deadlineMs` to end; those that remain get 503.
@@ -66,13 +72,14 @@ export async function startServer(
   log: Log,
   accessLog: AccessLog,
   settings: ServerSettings,
-  { onEnded = () => {}, onError, tracing = null }: ServerHooks = {},
+  { onEnded = () => {}, onDropped = () => {}, onError, tracing = null }: ServerHooks = {},
 ): Promise<RunningServer> {
   const dispatch = createDispatch(createRouter(routes), useCases, log, {
     logErrorMessages: settings.logErrorMessages,
     onError,
   })
-  const connections = trackConnections(accessLog, onEnded, tracing === null ? dispatch : traced)
+  const table = new ConnectionTable(settings.maxConnections, onDropped)
+  const connections = trackConnections(table, accessLog, onEnded, tracing === null ? dispatch : traced)
   const cors = createCors(settings.corsOrigins)
   let draining = false
 
@@ -87,6 +94,8 @@ export async function startServer(
     insecureHTTPParser: false,
   })
   server.maxHeadersCount = 0
+  // Node's own property, without documentation: a client that has closed its side still gets its responses.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (socket) => connections.add(socket))
   server.on('request', (request, response) => serve(request, response, false))
   server.on('checkContinue', (request, response) => serve(request, response, true))
@@ -99,13 +108,18 @@ export async function startServer(
   server.on('connect', (_request, socket) => connections.failed(socket as never, { code: 'CONNECT' }))
 
   await listen(server, settings)
+  let maxStallMs = settings.requestTimeoutMs
+  const sweep = setInterval(() => table.closeStalled(maxStallMs), SWEEP_MS).unref()
   return {
     url: listenerUrl(server.address() as AddressInfo),
     draining: () => draining,
     activeRequests: () => connections.openCount,
-    drain(times) {
+    openConnections: () => table.size,
+    async drain(times) {
       draining = true
-      return drainServer(server, connections, times)
+      maxStallMs = Math.min(maxStallMs, times.deadlineMs / 2)
+      await drainServer(server, connections, table, times)
+      clearInterval(sweep)
     },
   }
 
