@@ -16,7 +16,7 @@ import { createUseCases, type UseCases } from '../application/use-cases/use-case
 import { atExit } from './at-exit.ts'
 import { connectionDrops } from './connection-drops.ts'
 import { Lifecycle, type StopOptions } from './lifecycle.ts'
-import { accessLogMode, openAccessLog } from './logs.ts'
+import { accessLogMode, failedRequestBudget, openAccessLog, untrustedProxyWarning } from './logs.ts'
 import { checkMetricsAddress, collectFromAllWorkers, startMetricsServer } from './metrics-server.ts'
 import { openOps } from './ops.ts'
 import { checkDatabase, readinessReport } from './readiness-report.ts'
@@ -87,6 +87,8 @@ async function start<Me extends ObjectSchema>(
   const access = openAccessLog(configuration, options.accessLines)
   lifecycle.onStop(access.close)
   lifecycle.onStop(atExit(access.close))
+  const failures = failedRequestBudget(log)
+  lifecycle.onStop(() => failures.close())
   // With several workers, the primary serves the metrics of all.
   if (!isWorker) {
     const listener = await startMetricsServer(collect, useCases, log, configuration)
@@ -98,6 +100,8 @@ async function start<Me extends ObjectSchema>(
     onEnded: metrics.requests.observe,
     onDropped: drops,
     onError: options.onError,
+    onUntrustedProxy: untrustedProxyWarning(log),
+    admitsLine: (address) => failures.admits('request.failed', address),
     tracing: openTelemetryTracing(version),
   })
   lifecycle.serve(server, configuration)

@@ -9,7 +9,14 @@ import { toFailureResponse } from '../response/failure-response.ts'
 import { COMMON, CONTENT_TYPE } from '../response/response.ts'
 
 const CLOSING_MS = 1000
-const UNREAD = { traceId: null, method: null, route: null, beganMs: null, malformedToken: false }
+const UNREAD = {
+  address: null,
+  traceId: null,
+  method: null,
+  route: null,
+  beganMs: null,
+  malformedToken: false,
+}
 
 /** Responds without a `ServerResponse`, to bytes that node's parser refused or on a refused connection, and closes it. */
 export function refuseConnection(

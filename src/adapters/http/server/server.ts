@@ -2,53 +2,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { Log } from '../../../application/ports/log.ts'
-import type { EndedRequest, RequestSpan } from '../../../application/ports/request-observers.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { createCors } from '../routing/cors.ts'
 import type { Route } from '../routing/declared-route.ts'
 import { createDispatch } from '../routing/dispatch.ts'
 import { createRouter } from '../routing/router.ts'
-import { ConnectionTable, type DropReason } from './connection-table.ts'
+import { ConnectionTable } from './connection-table.ts'
 import { trackConnections } from './connections.ts'
 import { type DrainTimes, drainServer } from './drain.ts'
 import { Exchange } from './exchange.ts'
 import { listen, listenerUrl } from './listen.ts'
+import type { ServerHooks, ServerSettings } from './server-options.ts'
 
 const MAX_HEADER_BYTES = 16 * 1024
 const SWEEP_MS = 1000
 const NO_HEADERS: readonly string[] = []
-
-/** The server's address and limits. */
-export interface ServerSettings {
-  readonly host: string
-  /** 0 selects a free port. */
-  readonly port: number
-  readonly bodyLimitBytes: number
-  readonly headersTimeoutMs: number
-  readonly requestTimeoutMs: number
-  readonly keepAliveTimeoutMs: number
-  /** At this number of connections, the one that has been idle for longest is closed, or else the new one refused. */
-  readonly maxConnections: number
-  readonly corsOrigins: readonly string[]
-  /** The number of proxies in front whose `X-Forwarded-For` entries are trusted. */
-  readonly trustedProxies: number
-  /** Whether the log includes the messages of errors that are not the service's own. */
-  readonly logErrorMessages: boolean
-}
-
-/** Observers of the server. They are called on the hot path: they must not throw or block. */
-export interface ServerHooks {
-  /** Called once for each exchange, when its response is sent or its client has disconnected. */
-  readonly onEnded?: (ended: EndedRequest) => void
-  /** Called for each connection that is closed or refused because of a limit. */
-  readonly onDropped?: (reason: DropReason) => void
-  /** Called with each bug as it was thrown, and with each `Unavailable`. */
-  readonly onError?: ((error: unknown) => void) | undefined
-  /** Creates a span for each request; null without tracing. */
-  readonly tracing?: {
-    serve(request: IncomingMessage, serve: (span: RequestSpan) => void): void
-  } | null
-}
 
 /** A listening server. */
 export interface RunningServer {
@@ -72,11 +40,19 @@ export async function startServer(
   log: Log,
   accessLog: AccessLog,
   settings: ServerSettings,
-  { onEnded = () => {}, onDropped = () => {}, onError, tracing = null }: ServerHooks = {},
+  {
+    onEnded = () => {},
+    onDropped = () => {},
+    onError,
+    admitsLine,
+    onUntrustedProxy,
+    tracing = null,
+  }: ServerHooks = {},
 ): Promise<RunningServer> {
   const dispatch = createDispatch(createRouter(routes), useCases, log, {
     logErrorMessages: settings.logErrorMessages,
     onError,
+    admitsLine,
   })
   const table = new ConnectionTable(settings.maxConnections, onDropped)
   const connections = trackConnections(table, accessLog, onEnded, tracing === null ? dispatch : traced)
@@ -133,6 +109,7 @@ export async function startServer(
       trustedProxies,
     })
     // The protocol does not change, but node's parser drops what follows in the same segment (RFC 9110, section 7.8).
+    if (trustedProxies === 0 && request.headers['x-forwarded-for'] !== undefined) onUntrustedProxy?.()
     exchange.closes = draining || request.headers.upgrade !== undefined
     connections.begin(exchange)
   }
