@@ -64,6 +64,11 @@ export const AUDIT_EVENTS = {
       unknown: 'the token is not one of the configured service tokens',
     },
   },
+  'denials.left_out': {
+    meaning: '`count` more events `denied_event` of one second, of the address, or else of many',
+    recordedFields: ['deniedEvent', 'count'],
+    reasons: {},
+  },
   'service.tokens_set': {
     meaning: 'the service tokens were reloaded; only these are accepted from now on',
     recordedFields: ['serviceTokens'],
@@ -105,6 +110,20 @@ interface AuditEvent {
 type Events = typeof AUDIT_EVENTS
 
 export type AuditEventName = keyof Events
+
+/** The events that any client can cause without a valid token or password. */
+const DENIALS: readonly AuditEventName[] = [
+  'login.failed',
+  'login.throttled',
+  'token.denied',
+  'service.denied',
+  'denials.left_out',
+]
+
+/** Whether the event is a denial. Only denials may be aggregated. */
+export function isDenial(event: AuditEventName): boolean {
+  return DENIALS.includes(event)
+}
 
 /** The names of the fields that an event records. */
 export type RecordedField<Name extends AuditEventName> = Events[Name]['recordedFields'][number]

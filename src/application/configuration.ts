@@ -56,6 +56,8 @@ export interface Configuration {
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
+  /** Client connections of one process; null for the number that the limit of file descriptors allows. */
+  readonly maxConnections: number | null
   readonly drainDelayMs: number
   readonly drainDeadlineMs: number
   /** Whether the docs page and the OpenAPI document are served. */

@@ -3,14 +3,20 @@ import { blockWriter, type Lines } from '../adapters/access-log/block-writer.ts'
 import { openAuditLog, type RunningAuditLog } from '../adapters/pino/audit-log.ts'
 import { readable } from '../adapters/pino/log.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
+import { aggregatedAuditLog } from '../application/aggregated-audit-log.ts'
 import { type Configuration, LOG_LEVELS, type LogLevel } from '../application/configuration.ts'
+import { DenialBudget } from '../application/denial-budget.ts'
 import type { AccessLogMode } from '../application/ports/access-log.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
+import type { Log } from '../application/ports/log.ts'
+
+const NOT_TRUSTED =
+  'A request has X-Forwarded-For, and TRUST_PROXY is 0. If a proxy is in front, all clients share the limits of its address: set TRUST_PROXY to the number of proxies.'
 
 /**
  * Returns the custom audit log, which its creator closes. Without one, opens the file of `AUDIT_LOG`, or else writes to
  * `lines`, which is standard output by default; null drops the events. Events that go to `lines` are dropped at the log
- * level `silent`.
+ * level `silent`. Denials are aggregated, except in a custom audit log.
  */
 export function createAuditLog(
   { auditLog, logLevel }: Configuration,
@@ -22,7 +28,32 @@ export function createAuditLog(
   }
   const audit = openAuditLog({ path: auditLog, elsewhere: lines })
   audit.silence(logLevel === 'silent')
-  return audit
+  const aggregated = aggregatedAuditLog(audit, systemClock)
+  return {
+    record: aggregated.record,
+    silence: audit.silence,
+    close() {
+      aggregated.close()
+      audit.close()
+    },
+  }
+}
+
+/** Returns the budget of the lines `request.failed`. The number of the others is logged as `request.failed_left_out`. */
+export function failedRequestBudget(log: Log): DenialBudget {
+  return new DenialBudget(systemClock, ({ address, count }) =>
+    log.warn('request.failed_left_out', { ...(address === null ? {} : { address }), count }),
+  )
+}
+
+/** Returns a function that warns once about a proxy whose `X-Forwarded-For` is ignored. */
+export function untrustedProxyWarning(log: Log): () => void {
+  let isLogged = false
+  return () => {
+    if (isLogged) return
+    isLogged = true
+    log.warn('proxy.not_trusted', { detail: NOT_TRUSTED })
+  }
 }
 
 /** Opens the access log, by default on standard output. */

@@ -9,6 +9,7 @@ import type { CollectMetrics, MetricFamily } from '../application/ports/metrics.
 import type { UseCases } from '../application/use-cases/use-cases.ts'
 
 const DEADLINE_MS = 1000
+const MAX_CONNECTIONS = 64
 
 /** A separate listener for metrics. Does nothing when none is configured. */
 export interface MetricsServer {
@@ -37,7 +38,12 @@ export async function startMetricsServer(
   if (port === null) return { close: async () => {} }
   const routes = [metricsRoute('none', async () => exposition(await collect()))]
   const noAccessLog = { everyResponse: false, responded() {} }
-  const server = await startServer(routes, useCases, log, noAccessLog, { ...configuration, host, port })
+  const server = await startServer(routes, useCases, log, noAccessLog, {
+    ...configuration,
+    host,
+    port,
+    maxConnections: MAX_CONNECTIONS,
+  })
   log.info('metrics.started', { address: server.url })
   return { close: () => server.drain({ delayMs: 0, deadlineMs: DEADLINE_MS }) }
 }

@@ -1,3 +1,4 @@
+import { connectionLimit } from '../adapters/config/connection-limit.ts'
 import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
 import { checkAddress } from '../adapters/http/server/listen.ts'
 import { startServer } from '../adapters/http/server/server.ts'
@@ -13,8 +14,9 @@ import type { Invalidations } from '../application/ports/invalidations.ts'
 import type { CollectMetrics } from '../application/ports/metrics.ts'
 import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
 import { atExit } from './at-exit.ts'
+import { connectionDrops } from './connection-drops.ts'
 import { Lifecycle, type StopOptions } from './lifecycle.ts'
-import { accessLogMode, openAccessLog } from './logs.ts'
+import { accessLogMode, failedRequestBudget, openAccessLog, untrustedProxyWarning } from './logs.ts'
 import { checkMetricsAddress, collectFromAllWorkers, startMetricsServer } from './metrics-server.ts'
 import { openOps } from './ops.ts'
 import { checkDatabase, readinessReport } from './readiness-report.ts'
@@ -85,18 +87,25 @@ async function start<Me extends ObjectSchema>(
   const access = openAccessLog(configuration, options.accessLines)
   lifecycle.onStop(access.close)
   lifecycle.onStop(atExit(access.close))
+  const failures = failedRequestBudget(log)
+  lifecycle.onStop(() => failures.close())
   // With several workers, the primary serves the metrics of all.
   if (!isWorker) {
     const listener = await startMetricsServer(collect, useCases, log, configuration)
     lifecycle.onStop(listener.close)
   }
-  const server = await startServer(table, useCases, log, access, configuration, {
+  const settings = { ...configuration, maxConnections: connectionLimit(configuration) }
+  const drops = connectionDrops({ log, clock: ports.clock, metrics, max: settings.maxConnections })
+  const server = await startServer(table, useCases, log, access, settings, {
     onEnded: metrics.requests.observe,
+    onDropped: drops,
     onError: options.onError,
+    onUntrustedProxy: untrustedProxyWarning(log),
+    admitsLine: (address) => failures.admits('request.failed', address),
     tracing: openTelemetryTracing(version),
   })
   lifecycle.serve(server, configuration)
-  metrics.watch({ activeRequests: server.activeRequests })
+  metrics.watch({ activeRequests: server.activeRequests, openConnections: server.openConnections })
   if (ops !== null) lifecycle.onStop(ops.start(log))
 
   return {

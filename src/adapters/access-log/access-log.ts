@@ -1,3 +1,4 @@
+import { DenialBudget } from '../../application/denial-budget.ts'
 import type { AccessLog, AccessLogMode } from '../../application/ports/access-log.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Lines } from './block-writer.ts'
@@ -13,7 +14,8 @@ export interface RunningAccessLog extends AccessLog {
 }
 
 /**
- * Writes a line for each response with 401, 403 or 429 (`failures`), or for every response (`all`). Malformed tokens are
+ * Writes a line for each response with 401, 403 or 429 (`failures`), or for every response (`all`). With `failures`, lines
+ * beyond a `DenialBudget` are counted in `request.left_out`. Malformed tokens are
  * counted in one line a second, because any client can send any number of them; with `failures` they get no line of their
  * own.
  */
@@ -28,6 +30,9 @@ export function accessLog({
 }): RunningAccessLog {
   let mode = firstMode
   const formatLine = createLineFormatter(clock)
+  const budget = new DenialBudget(clock, ({ address, count }) =>
+    lines.write(countLine('info', 'request.left_out', count, clock, address)),
+  )
   let malformed = 0
   let timer: NodeJS.Timeout | null = null
 
@@ -42,8 +47,13 @@ export function accessLog({
         malformed++
         timer ??= setTimeout(writeMalformedCount, COUNT_MS).unref()
       }
-      if (mode === 'all' || (isRefusal(status) && !request.malformedToken))
-        lines.write(formatLine(request, status, mode === 'all'))
+      if (mode === 'all') lines.write(formatLine(request, status, true))
+      else if (
+        isRefusal(status) &&
+        !request.malformedToken &&
+        budget.admits('request', request.address ?? '')
+      )
+        lines.write(formatLine(request, status, false))
     },
 
     setMode(next) {
@@ -52,6 +62,7 @@ export function accessLog({
 
     close() {
       if (timer !== null) writeMalformedCount()
+      budget.close()
       lines.close()
     },
   }

@@ -21,9 +21,17 @@ export function createLineFormatter(
   }
 }
 
-/** Returns the line of an event that is only counted. */
-export function countLine(level: 'info' | 'warn', event: string, count: number, { nowMs }: Clock): string {
-  return `{"level":"${level}","time":"${new Date(nowMs()).toISOString()}","count":${count},"event":"${event}"}\n`
+/** Returns the line of an event that is only counted, of one address, or of any if that is null. */
+export function countLine(
+  level: 'info' | 'warn',
+  event: string,
+  count: number,
+  { nowMs }: Clock,
+  address: string | null = null,
+): string {
+  const time = new Date(nowMs()).toISOString()
+  const from = address === null ? '' : `"address":${quoteJson(address)},`
+  return `{"level":"${level}","time":"${time}",${from}"count":${count},"event":"${event}"}\n`
 }
 
 /** Returns the current time as ISO 8601; the text is cached for its millisecond. */

@@ -252,7 +252,7 @@ export const SETTINGS = [
     key: 'requestTimeoutMs',
     default: '15s',
     parser: timer(duration),
-    meaning: 'timeout for a whole request',
+    meaning: 'timeout for a whole request, and for a response that its client does not read',
   }),
   setting({
     name: 'KEEP_ALIVE_TIMEOUT',
@@ -260,6 +260,14 @@ export const SETTINGS = [
     default: '75s',
     parser: timer(duration),
     meaning: 'lifetime of an idle connection; must exceed that of a load balancer in front',
+  }),
+  optionalSetting({
+    name: 'MAX_CONNECTIONS',
+    key: 'maxConnections',
+    shownDefault: 'the limit of open files, less those of the service',
+    parser: wholeNumber(1, 1_000_000),
+    meaning: 'client connections of a process; at the limit, the longest idle one is closed',
+    example: '10000',
   }),
   setting({
     name: 'DRAIN_DELAY',

@@ -1,5 +1,6 @@
 import type { Configuration } from '../../application/configuration.ts'
 import type { ConfigurationProblem } from './configuration-refused.ts'
+import { sparedByDescriptors } from './connection-limit.ts'
 import { hashingThreads, parseThreadPoolSize } from './hashing-threads.ts'
 import { maskedUrl } from './masked-url.ts'
 import { findContradictions, parseSettings } from './parse-settings.ts'
@@ -57,7 +58,7 @@ function formatValue({ name, secret }: Setting, text: string): string {
 }
 
 function findWarnings(configuration: Configuration): readonly string[] {
-  const { bcryptCost, hashingConcurrency, workers, ops, serviceTokens } = configuration
+  const { bcryptCost, hashingConcurrency, maxConnections, workers, ops, serviceTokens } = configuration
   const warnings: string[] = []
   if (ops && serviceTokens.length === 0)
     warnings.push('OPS is on and SERVICE_TOKENS is unset: no client can open /ops.')
@@ -71,5 +72,21 @@ function findWarnings(configuration: Configuration): readonly string[] {
     warnings.push(
       `HASHING_CONCURRENCY is more than the thread pool can spare: ${threads} at once. Set UV_THREADPOOL_SIZE=${hashingConcurrency + 1} in the environment, not in .env.`,
     )
+  const spared = sparedByDescriptors(configuration)
+  if (maxConnections !== null && maxConnections > spared)
+    warnings.push(
+      `MAX_CONNECTIONS is more than the limit of open files can spare: ${spared}. Raise that limit (LimitNOFILE, ulimit -n), or clients cannot connect.`,
+    )
+  if (isBehindProxy(configuration))
+    warnings.push(
+      'PUBLIC_URL is not what this process listens on, so a proxy seems to be in front, and TRUST_PROXY is 0: all clients share the limits of one address. Set TRUST_PROXY to the number of proxies.',
+    )
   return warnings
+}
+
+/** Whether `PUBLIC_URL` shows that a proxy is in front: TLS, or another port. The proxy's entries are not trusted. */
+function isBehindProxy({ publicUrl, port, trustedProxies }: Configuration): boolean {
+  if (publicUrl === null || trustedProxies > 0) return false
+  const { protocol, port: publicPort } = new URL(publicUrl)
+  return protocol === 'https:' || (port !== 0 && (publicPort || '80') !== String(port))
 }

@@ -1,6 +1,9 @@
+import { statSync } from 'node:fs'
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
-import { AUDIT_EVENTS, type AuditEventName } from '../../application/audit-events.ts'
+import { AUDIT_EVENTS, type AuditEventName, isDenial } from '../../application/audit-events.ts'
 import type { AuditLog } from '../../application/ports/audit-log.ts'
+import { Unavailable } from '../../domain/errors.ts'
+import { type DiskReserve, diskReserve } from './disk-reserve.ts'
 import { durableLines, fileLines } from './durable-lines.ts'
 import { escapeLine, readable } from './log.ts'
 
@@ -15,6 +18,9 @@ export interface RunningAuditLog extends AuditLog {
 /**
  * Writes one JSON line for each event, marked by `"audit":true`. Lines are appended to the file at `path`. If that is
  * null, they go to `elsewhere`, which is standard output by default; null drops them. Throws if the file cannot be opened.
+ *
+ * A file has a reserve beside it. When the disk is full, the reserve makes room for all events except denials; these throw
+ * until there is space for the reserve again.
  */
 export function openAuditLog({
   path,
@@ -35,12 +41,33 @@ export function openAuditLog({
     },
     file ?? elsewhere ?? standardOutput(),
   )
+  const reserve = path === null || !statSync(path).isFile() ? null : diskReserve(path)
   return {
-    record: (event, fields) => logger.info(toLineFields(event, fields), event),
+    record: (event, fields) =>
+      writeWithReserve(reserve, event, () => logger.info(toLineFields(event, fields), event)),
     silence(isSilent) {
       if (file === null) logger.level = isSilent ? 'silent' : 'info'
     },
     close: () => file?.close(),
+  }
+}
+
+function writeWithReserve(reserve: DiskReserve | null, event: AuditEventName, write: () => void): void {
+  if (reserve !== null && isDenial(event)) checkReserve(reserve)
+  try {
+    write()
+  } catch (error) {
+    if (reserve === null || isDenial(event) || !reserve.release(error)) throw error
+    write()
+  }
+}
+
+/** Any client can cause denials, and so use up the space that a released reserve leaves. */
+function checkReserve(reserve: DiskReserve): void {
+  try {
+    reserve.check()
+  } catch (cause) {
+    throw new Unavailable({ cause })
   }
 }
 

@@ -10,6 +10,9 @@ export interface Definition {
 /** The result of a login, for its metric. */
 export type LoginResult = 'succeeded' | 'failed' | 'throttled' | 'unavailable'
 
+/** Why the server closed or refused a connection, for its metric. */
+export type DropReason = 'idle' | 'refused' | 'stalled'
+
 /** Every metric of the service, in the order of the documentation, with OpenTelemetry's names and units where they exist. */
 export const METRICS = {
   http_server_request_duration_seconds: histogram(
@@ -17,6 +20,11 @@ export const METRICS = {
     ['http_request_method', 'http_route', 'http_response_status_code'],
   ),
   http_server_active_requests: gauge('requests whose response is not sent completely'),
+  latchkey_open_connections: gauge('connections of clients, without refused ones'),
+  latchkey_connections_dropped_total: counter(
+    'connections closed by `reason`: `idle` (the longest idle one, at `MAX_CONNECTIONS`), `refused` (a new one, when none was idle) or `stalled` (its client did not read)',
+    ['reason'],
+  ),
   latchkey_logins_total: counter(
     'logins by `result`: `succeeded`, `failed`, `throttled` (refused without verification) or `unavailable`',
     ['result'],

@@ -5,6 +5,7 @@ import { type MetricName, metricOptions } from './definitions.ts'
 /** Functions that are called when the metrics are read; a metric without its function has no value. */
 export interface Watched {
   readonly activeRequests?: () => number
+  readonly openConnections?: () => number
   readonly cacheEntries?: () => number
   readonly leaseHeld?: () => boolean
   readonly hashing?: () => HashingLoad
@@ -16,6 +17,7 @@ export interface Watched {
 /** Registers the gauges whose values `watched` returns. */
 export function registerGauges(registry: Registry, watched: () => Watched): void {
   registerGauge('http_server_active_requests', () => watched().activeRequests?.())
+  registerGauge('latchkey_open_connections', () => watched().openConnections?.())
   registerGauge('latchkey_token_cache_entries', () => watched().cacheEntries?.())
   registerGauge('latchkey_lease_held', () => toNumber(watched().leaseHeld?.()))
   registerGauge('latchkey_hashing_running', () => watched().hashing?.().running)

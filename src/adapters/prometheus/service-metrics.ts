@@ -1,6 +1,12 @@
 import { Counter, Histogram, Registry } from 'prom-client'
 import type { CollectMetrics } from '../../application/ports/metrics.ts'
-import { LAG_BOUNDS, type LoginResult, type MetricName, metricOptions } from './definitions.ts'
+import {
+  type DropReason,
+  LAG_BOUNDS,
+  type LoginResult,
+  type MetricName,
+  metricOptions,
+} from './definitions.ts'
 import { registerGauges, type Watched } from './gauges.ts'
 import { metricFamilies } from './metric-families.ts'
 import { processMetrics } from './process-metrics.ts'
@@ -20,6 +26,7 @@ export interface ServiceMetrics {
   readonly requests: RequestDurations
   readonly validations: Validations
   login(result: LoginResult): void
+  dropped(reason: DropReason): void
   evicted(): void
   discardedFill(): void
   invalidationLag(ms: number): void
@@ -40,6 +47,8 @@ export function serviceMetrics(): ServiceMetrics {
 
   const logins = new Counter(options('latchkey_logins_total'))
   for (const result of ['succeeded', 'failed', 'throttled', 'unavailable'] as const) logins.inc({ result }, 0)
+  const drops = new Counter(options('latchkey_connections_dropped_total'))
+  for (const reason of ['idle', 'refused', 'stalled'] as const) drops.inc({ reason }, 0)
   const evictions = new Counter(options('latchkey_token_cache_evictions_total'))
   const discarded = new Counter(options('latchkey_token_cache_discarded_fills_total'))
   const lag = new Histogram({ ...options('latchkey_invalidation_lag_seconds'), buckets: [...LAG_BOUNDS] })
@@ -56,6 +65,7 @@ export function serviceMetrics(): ServiceMetrics {
     requests,
     validations,
     login: (result) => logins.inc({ result }),
+    dropped: (reason) => drops.inc({ reason }),
     evicted: () => evictions.inc(),
     discardedFill: () => discarded.inc(),
     invalidationLag: (ms) => lag.observe(ms / 1000),

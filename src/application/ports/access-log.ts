@@ -12,6 +12,8 @@ export type AccessLogMode = 'failures' | 'all' | 'off'
 /** What may be logged of a request and its response. */
 export interface RespondedRequest {
   readonly requestId: string
+  /** The network address of the client, as of `Requester`; null when the request could not be parsed. */
+  readonly address: string | null
   /** The trace id (W3C Trace Context); null when the request belongs to no trace. */
   readonly traceId: string | null
   /** Null when the request could not be parsed. */

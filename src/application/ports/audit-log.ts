@@ -29,7 +29,9 @@ interface FieldTypes {
   readonly tokenId: string
   readonly tokenName: string
   readonly abilities: readonly string[]
-  /** The number of customers or tokens that the event concerns. */
+  /** The name of the events that are counted. */
+  readonly deniedEvent: AuditEventName
+  /** The number of customers, tokens or events that the event concerns. */
   readonly count: number
   /** The names of the service tokens. */
   readonly serviceTokens: readonly string[]

@@ -37,6 +37,8 @@ export interface LogFields extends ErrorFields {
   readonly status?: number
   /** The network address of the client. */
   readonly address?: string
+  /** The number of occurrences that the line stands for. */
+  readonly count?: number
   /** The signal that the process received. */
   readonly signal?: string
   /** A short text about the event, without secrets. */

@@ -20,6 +20,7 @@ function recorded(mode: AccessLogMode) {
 function aRequest(different: Partial<RespondedRequest> = {}): RespondedRequest {
   return {
     requestId: 'r1',
+    address: '192.0.2.7',
     traceId: null,
     method: 'POST',
     route: '/api/orders/:id',
@@ -120,6 +121,36 @@ describe('An access log', () => {
   it('logs nothing in the mode off', () => {
     assert.equal(recorded('off').log.everyResponse, false)
     assert.deepEqual(logged('off'), [])
+  })
+
+  it('logs ten refusals of an address in a second, and then their number', () => {
+    const { log, lines } = recorded('failures')
+    for (let i = 0; i < 25; i++) log.responded(aRequest(), 401)
+    for (let i = 0; i < 12; i++) log.responded(aRequest({ address: '2001:db8::/64' }), 429)
+    log.close()
+    assert.deepEqual(
+      lines()
+        .slice(20)
+        .map(({ time, ...rest }) => rest),
+      [
+        { level: 'info', address: '192.0.2.7', count: 15, event: 'request.left_out' },
+        { level: 'info', address: '2001:db8::/64', count: 2, event: 'request.left_out' },
+      ],
+    )
+  })
+
+  it('names no address when refusals of many addresses are counted', () => {
+    const { log, lines } = recorded('failures')
+    for (let i = 0; i < 1500; i++) log.responded(aRequest({ address: `192.0.2.${i}` }), 401)
+    log.close()
+    const { time, ...last } = lines().at(-1)
+    assert.deepEqual(last, { level: 'info', count: 500, event: 'request.left_out' })
+  })
+
+  it('logs every response in the mode all, also of one address', () => {
+    const { log, lines } = recorded('all')
+    for (let i = 0; i < 100; i++) log.responded(aRequest(), 401)
+    assert.equal(lines().length, 100)
   })
 
   it('counts malformed tokens and logs their number once a second, and the rest when it is closed', async () => {

@@ -362,6 +362,16 @@ const ROWS: readonly Row[] = [
   },
   timeout('KEEP_ALIVE_TIMEOUT', 'keepAliveTimeoutMs', 75_000),
   {
+    name: 'MAX_CONNECTIONS',
+    field: 'maxConnections',
+    unset: null,
+    good: [
+      ['1', 1],
+      ['1000000', 1_000_000],
+    ],
+    bad: [...WHOLE_NUMBERS_NOT, '0', '1000001'],
+  },
+  {
     name: 'DRAIN_DELAY',
     field: 'drainDelayMs',
     unset: 0,

@@ -12,12 +12,14 @@ export interface FailureReports {
   readonly logErrorMessages: boolean
   /** Called with each bug as it was thrown, and with each `Unavailable`. */
   readonly onError?: ((error: unknown) => void) | undefined
+  /** Whether the failed request of an address gets a line in the log. Default: always. */
+  readonly admitsLine?: ((address: string) => boolean) | undefined
 }
 
 /** Creates the function that turns each thrown error into the response, and logs bugs and outages. */
 export function createFailureHandler(
   log: Log,
-  { logErrorMessages, onError = () => {} }: FailureReports,
+  { logErrorMessages, onError = () => {}, admitsLine = () => true }: FailureReports,
 ): (exchange: Exchange, error: unknown) => void {
   return fail
 
@@ -37,11 +39,12 @@ export function createFailureHandler(
   }
 
   function logFailure(
-    { requestId, traceId, request, route }: Exchange,
+    { requestId, address, traceId, request, route }: Exchange,
     error: HttpError | Unavailable,
   ): void {
     const { cause } = error
     onError(error instanceof Internal ? cause : error)
+    if (!admitsLine(address)) return
     log[error instanceof Unavailable ? 'warn' : 'error']('request.failed', {
       request_id: requestId,
       ...(traceId === null ? {} : { trace_id: traceId }),

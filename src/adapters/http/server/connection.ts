@@ -1,17 +1,20 @@
 import type { Socket } from 'node:net'
-import type { HttpError } from '../errors.ts'
+import type { LatchkeyError } from '../../../domain/errors.ts'
 import type { Exchange } from './exchange.ts'
+import type { Linked } from './idle-list.ts'
 import type { Pipeline } from './pipelining.ts'
+import { createProgress, type Progress } from './progress.ts'
 
 /** A socket with its exchanges. */
-export interface Connection extends Pipeline {
+export interface Connection extends Pipeline, Linked<Connection> {
   readonly open: Exchange[]
   last: Exchange | null
   condemned: boolean
   /** Whether the socket closes after the last response, whatever headers that response has. */
   ends: boolean
-  /** The parser's failure, which is sent after the responses to earlier requests. */
-  failure: HttpError | null
+  /** The failure of the parser, or of a refused connection. It is sent after the responses to earlier requests. */
+  failure: LatchkeyError | null
+  readonly progress: Progress
 }
 
 export function createConnection(socket: Socket): Connection {
@@ -24,6 +27,10 @@ export function createConnection(socket: Socket): Connection {
     condemned: false,
     ends: false,
     failure: null,
+    progress: createProgress(),
+    older: null,
+    newer: null,
+    isLinked: false,
   }
 }
 

@@ -1,38 +1,37 @@
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { EndedRequest } from '../../../application/ports/request-observers.ts'
+import { type LatchkeyError, Unavailable } from '../../../domain/errors.ts'
 import { RequestTimeout } from '../errors.ts'
 import { CLIENT_GONE } from './client-gone.ts'
 import { type Connection, createConnection, removeItem } from './connection.ts'
+import type { ConnectionTable } from './connection-table.ts'
 import type { Exchange } from './exchange.ts'
 import { PipelineScheduler } from './pipelining.ts'
+import { noteHalfClose } from './progress.ts'
 import { refuseConnection } from './refuse.ts'
 import { parserFailure } from './request-checks.ts'
 
 /** Tracks the open exchanges of each socket, and whether the socket may begin another. */
 export interface ConnectionTracker {
-  /** Registers a new connection. */
+  /** Registers a new connection, or refuses it with 503 at the limit. */
   add(socket: Socket): void
   /** Dispatches the exchange after those before it. Ignores it when its connection is already condemned. */
   begin(exchange: Exchange): void
   /** Handles an error of node's parser or timeout (`clientError`), or a CONNECT request. */
   failed(socket: Socket, error: { readonly code?: string | undefined }): void
-  /** Closes each connection after its open exchanges. Starts none after them. */
-  closeBehindOpen(): void
   /** The number of exchanges whose response is not completely sent, including the queued ones. */
   readonly openCount: number
-  /** Returns those exchanges. */
-  open(): readonly Exchange[]
   /** Calls back when no exchange is open: immediately when there is none now. */
   whenIdle(idle: () => void): void
 }
 
 export function trackConnections(
+  connections: ConnectionTable,
   accessLog: AccessLog,
   onEnded: (ended: EndedRequest) => void,
   dispatch: (exchange: Exchange) => void,
 ): ConnectionTracker {
-  const connections = new Map<Socket, Connection>()
   // A counter and arrays instead of a Set: under many short exchanges, a Set keeps ended ones alive until a full garbage
   // collection, because its outgrown tables refer to the newer ones.
   let openCount = 0
@@ -44,8 +43,6 @@ export function trackConnections(
       return openCount
     },
 
-    open: () => [...connections.values()].flatMap((connection) => connection.open),
-
     add(socket) {
       const connection = createConnection(socket)
       // For CONNECT, node removes its own listener. An error without a listener ends the process.
@@ -54,21 +51,23 @@ export function trackConnections(
       socket.once('close', () => {
         connection.waiting = []
         for (const exchange of [...connection.open]) end(exchange, connection)
-        connections.delete(socket)
       })
-      connections.set(socket, connection)
+      socket.once('end', () => noteHalfClose(connection.progress))
+      const isAdmitted = connections.add(connection)
       pipelines.add(connection)
+      if (!isAdmitted) refuse(connection, new Unavailable())
     },
 
     begin(exchange) {
       const { socket } = exchange.request
-      const connection = connectionFor(socket)
+      const connection = connections.get(socket)
       if (connection.condemned) {
         // Leave later bytes unread: node would keep each request in memory until the connection ends.
         pipelines.takeOver(connection)
         return
       }
-      if (!exchange.response.shouldKeepAlive) connection.condemned = true
+      if (exchange.closes || !exchange.response.shouldKeepAlive) connection.condemned = true
+      if (connection.open.length === 0) connections.markBusy(connection)
       connection.open.push(exchange)
       connection.last = exchange
       openCount += 1
@@ -78,7 +77,7 @@ export function trackConnections(
     },
 
     failed(socket, { code }) {
-      const connection = connectionFor(socket)
+      const connection = connections.get(socket)
       if (connection.failure !== null) return
       // A reset, or an end in the middle of a request: no client is left to respond to.
       if (!socket.writable || code === 'ECONNRESET' || code === 'EPIPE') {
@@ -98,16 +97,7 @@ export function trackConnections(
         else settle(socket, connection)
         return
       }
-      connection.failure = failure
-      settle(socket, connection)
-    },
-
-    closeBehindOpen() {
-      // A response that closes the connection drops those behind it, so only the last one of each connection may.
-      for (const { open } of connections.values()) {
-        const last = open.at(-1)
-        if (last !== undefined) last.closes = true
-      }
+      refuse(connection, failure)
     },
 
     whenIdle(idle) {
@@ -116,14 +106,11 @@ export function trackConnections(
     },
   }
 
-  function connectionFor(socket: Socket): Connection {
-    return connections.get(socket) as Connection
-  }
-
   function end(exchange: Exchange, connection: Connection): void {
     // The connection may have ended the exchange before its response closed.
     if (!removeItem(connection.open, exchange)) return
     openCount -= 1
+    if (connection.open.length === 0) connections.markIdle(connection)
     if (!exchange.response.writableFinished) exchange.cancel(CLIENT_GONE)
     exchange.span?.end(exchange)
     onEnded(exchange)
@@ -140,7 +127,14 @@ export function trackConnections(
     connection.waiting = []
   }
 
-  /** Sends the parser's failure when no earlier response is open. */
+  /** Sends the failure after the open responses, and nothing after it. */
+  function refuse(connection: Connection, failure: LatchkeyError): void {
+    connection.condemned = true
+    connection.failure = failure
+    settle(connection.socket, connection)
+  }
+
+  /** Sends the connection's failure when no earlier response is open. */
   function settle(socket: Socket, connection: Connection): void {
     if (connection.open.length > 0 || !socket.writable) return
     if (connection.ends) socket.destroySoon()

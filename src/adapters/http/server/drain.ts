@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Unavailable } from '../../../domain/errors.ts'
 import { sendFailure } from '../response/response.ts'
 import { acceptBacklog } from './backlog.ts'
+import type { ConnectionTable } from './connection-table.ts'
 import type { ConnectionTracker } from './connections.ts'
 
 const FINAL_RESPONSES_MS = 250
@@ -18,23 +19,34 @@ export interface DrainTimes {
 /** Closes the listener after the delay, and resolves when every connection is closed. */
 export async function drainServer(
   server: Server,
-  connections: ConnectionTracker,
+  tracker: ConnectionTracker,
+  connections: ConnectionTable,
   { delayMs, deadlineMs }: DrainTimes,
 ): Promise<void> {
-  connections.closeBehindOpen()
+  closeBehindOpen(connections)
   if (delayMs > 0) await sleep(delayMs)
   await acceptBacklog()
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   server.closeIdleConnections()
   const timer = setTimeout(giveUp, deadlineMs)
-  await new Promise<void>((resolve) => connections.whenIdle(resolve))
+  await new Promise<void>((resolve) => tracker.whenIdle(resolve))
   clearTimeout(timer)
   // The remaining connections have sent no complete request.
   server.closeAllConnections()
   await closed
 
   function giveUp(): void {
-    for (const exchange of connections.open()) sendFailure(exchange, new Unavailable())
+    for (const { open } of connections.all())
+      for (const exchange of [...open]) sendFailure(exchange, new Unavailable())
     setTimeout(() => server.closeAllConnections(), FINAL_RESPONSES_MS)
+  }
+}
+
+/** Closes each connection after its open exchanges. Starts none after them. */
+function closeBehindOpen(connections: ConnectionTable): void {
+  // A response that closes the connection drops those behind it, so only the last one of each connection may.
+  for (const { open } of connections.all()) {
+    const last = open.at(-1)
+    if (last !== undefined) last.closes = true
   }
 }

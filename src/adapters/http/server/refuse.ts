@@ -3,24 +3,31 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { EndedRequest } from '../../../application/ports/request-observers.ts'
-import type { HttpError } from '../errors.ts'
-import { STATUS_BY_REASON } from '../failure-reasons.ts'
+import type { LatchkeyError } from '../../../domain/errors.ts'
+import { type HttpReason, STATUS_BY_REASON } from '../failure-reasons.ts'
 import { toFailureResponse } from '../response/failure-response.ts'
 import { COMMON, CONTENT_TYPE } from '../response/response.ts'
 
 const CLOSING_MS = 1000
-const UNREAD = { traceId: null, method: null, route: null, beganMs: null, malformedToken: false }
+const UNREAD = {
+  address: null,
+  traceId: null,
+  method: null,
+  route: null,
+  beganMs: null,
+  malformedToken: false,
+}
 
-/** Responds to bytes that node's parser refused, which have no `ServerResponse`, and closes the connection. */
+/** Responds without a `ServerResponse`, to bytes that node's parser refused or on a refused connection, and closes it. */
 export function refuseConnection(
   socket: Socket,
-  failure: HttpError,
+  failure: LatchkeyError,
   accessLog: AccessLog,
   onEnded: (ended: EndedRequest) => void,
 ): void {
   const requestId = randomUUID()
   socket.end(rawFailure(failure, requestId))
-  const status = STATUS_BY_REASON[failure.reason]
+  const status = STATUS_BY_REASON[failure.reason as HttpReason]
   accessLog.responded({ ...UNREAD, requestId }, status)
   onEnded({ ...UNREAD, status })
   // Half-close first: if the client still sends, a full close would reset the connection and the client could lose the
@@ -32,7 +39,7 @@ export function refuseConnection(
 }
 
 /** Returns a failure as HTTP text, for a connection whose request could not be parsed and has no `ServerResponse`. */
-function rawFailure(error: HttpError, requestId: string): string {
+function rawFailure(error: LatchkeyError, requestId: string): string {
   const { status, headers, text } = toFailureResponse(error, requestId)
   const list = [
     ...CONTENT_TYPE,

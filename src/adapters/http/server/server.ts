@@ -2,48 +2,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { Log } from '../../../application/ports/log.ts'
-import type { EndedRequest, RequestSpan } from '../../../application/ports/request-observers.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { createCors } from '../routing/cors.ts'
 import type { Route } from '../routing/declared-route.ts'
 import { createDispatch } from '../routing/dispatch.ts'
 import { createRouter } from '../routing/router.ts'
+import { ConnectionTable } from './connection-table.ts'
 import { trackConnections } from './connections.ts'
 import { type DrainTimes, drainServer } from './drain.ts'
 import { Exchange } from './exchange.ts'
 import { listen, listenerUrl } from './listen.ts'
+import type { ServerHooks, ServerSettings } from './server-options.ts'
 
 const MAX_HEADER_BYTES = 16 * 1024
 const SWEEP_MS = 1000
 const NO_HEADERS: readonly string[] = []
-
-/** The server's address and limits. */
-export interface ServerSettings {
-  readonly host: string
-  /** 0 selects a free port. */
-  readonly port: number
-  readonly bodyLimitBytes: number
-  readonly headersTimeoutMs: number
-  readonly requestTimeoutMs: number
-  readonly keepAliveTimeoutMs: number
-  readonly corsOrigins: readonly string[]
-  /** The number of proxies in front whose `X-Forwarded-For` entries are trusted. */
-  readonly trustedProxies: number
-  /** Whether the log includes the messages of errors that are not the service's own. */
-  readonly logErrorMessages: boolean
-}
-
-/** Observers of the server. They are called on the hot path: they must not throw or block. */
-export interface ServerHooks {
-  /** Called once for each exchange, when its response is sent or its client has disconnected. */
-  readonly onEnded?: (ended: EndedRequest) => void
-  /** Called with each bug as it was thrown, and with each `Unavailable`. */
-  readonly onError?: ((error: unknown) => void) | undefined
-  /** Creates a span for each request; null without tracing. */
-  readonly tracing?: {
-    serve(request: IncomingMessage, serve: (span: RequestSpan) => void): void
-  } | null
-}
 
 /** A listening server. */
 export interface RunningServer {
@@ -52,6 +25,7 @@ export interface RunningServer {
   readonly draining: () => boolean
   /** The number of requests whose response is not completely sent. */
   readonly activeRequests: () => number
+  readonly openConnections: () => number
   /**
    * Stops the server. For `delayMs`, requests are still served, with `Connection: close`. Then the listener closes, and
    * requests in flight have `deadlineMs` to end; those that remain get 503.
@@ -66,13 +40,22 @@ export async function startServer(
   log: Log,
   accessLog: AccessLog,
   settings: ServerSettings,
-  { onEnded = () => {}, onError, tracing = null }: ServerHooks = {},
+  {
+    onEnded = () => {},
+    onDropped = () => {},
+    onError,
+    admitsLine,
+    onUntrustedProxy,
+    tracing = null,
+  }: ServerHooks = {},
 ): Promise<RunningServer> {
   const dispatch = createDispatch(createRouter(routes), useCases, log, {
     logErrorMessages: settings.logErrorMessages,
     onError,
+    admitsLine,
   })
-  const connections = trackConnections(accessLog, onEnded, tracing === null ? dispatch : traced)
+  const table = new ConnectionTable(settings.maxConnections, onDropped)
+  const connections = trackConnections(table, accessLog, onEnded, tracing === null ? dispatch : traced)
   const cors = createCors(settings.corsOrigins)
   let draining = false
 
@@ -87,6 +70,8 @@ export async function startServer(
     insecureHTTPParser: false,
   })
   server.maxHeadersCount = 0
+  // Node's own property, without documentation: a client that has closed its side still gets its responses.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (socket) => connections.add(socket))
   server.on('request', (request, response) => serve(request, response, false))
   server.on('checkContinue', (request, response) => serve(request, response, true))
@@ -99,13 +84,18 @@ export async function startServer(
   server.on('connect', (_request, socket) => connections.failed(socket as never, { code: 'CONNECT' }))
 
   await listen(server, settings)
+  let maxStallMs = settings.requestTimeoutMs
+  const sweep = setInterval(() => table.closeStalled(maxStallMs), SWEEP_MS).unref()
   return {
     url: listenerUrl(server.address() as AddressInfo),
     draining: () => draining,
     activeRequests: () => connections.openCount,
-    drain(times) {
+    openConnections: () => table.size,
+    async drain(times) {
       draining = true
-      return drainServer(server, connections, times)
+      maxStallMs = Math.min(maxStallMs, times.deadlineMs / 2)
+      await drainServer(server, connections, table, times)
+      clearInterval(sweep)
     },
   }
 
@@ -118,7 +108,9 @@ export async function startServer(
       accessLog,
       trustedProxies,
     })
-    exchange.closes = draining
+    // The protocol does not change, but node's parser drops what follows in the same segment (RFC 9110, section 7.8).
+    if (trustedProxies === 0 && request.headers['x-forwarded-for'] !== undefined) onUntrustedProxy?.()
+    exchange.closes = draining || request.headers.upgrade !== undefined
     connections.begin(exchange)
   }
 

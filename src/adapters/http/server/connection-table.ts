@@ -1,0 +1,93 @@
+import type { Socket } from 'node:net'
+import type { Connection } from './connection.ts'
+import { IdleList } from './idle-list.ts'
+import { isStalled } from './progress.ts'
+
+/** Why the server closed or refused a connection. */
+export type DropReason = 'idle' | 'refused' | 'stalled'
+
+/** Refused connections that may wait for their client to read the refusal. Each has a file descriptor until then. */
+const MAX_REFUSED = 50
+
+/** Every open connection of one server, within a limit. */
+export class ConnectionTable {
+  readonly #connections = new Map<Socket, Connection>()
+  readonly #idle = new IdleList<Connection>()
+  readonly #admitted = new Set<Connection>()
+  readonly #max: number
+  readonly #onDropped: (reason: DropReason) => void
+
+  /** `onDropped` is called for each connection that is closed or refused because of a limit. */
+  constructor(max: number, onDropped: (reason: DropReason) => void) {
+    this.#max = max
+    this.#onDropped = onDropped
+  }
+
+  /** The number of open connections, without the refused ones. */
+  get size(): number {
+    return this.#admitted.size
+  }
+
+  get(socket: Socket): Connection {
+    return this.#connections.get(socket) as Connection
+  }
+
+  all(): readonly Connection[] {
+    return [...this.#connections.values()]
+  }
+
+  /**
+   * Adds a connection until its socket closes. At the limit, the connection that has been idle for longest is closed to
+   * make room. Returns false when no connection is idle: the new one must then be refused.
+   */
+  add(connection: Connection): boolean {
+    const { socket } = connection
+    this.#connections.set(socket, connection)
+    socket.once('close', () => {
+      this.#release(connection)
+      this.#connections.delete(socket)
+    })
+    const hasRoom = this.#admitted.size < this.#max || this.#closeOldestIdle()
+    if (hasRoom) {
+      this.#admitted.add(connection)
+      this.#idle.add(connection)
+      return true
+    }
+    this.#onDropped('refused')
+    if (this.#connections.size - this.#admitted.size > MAX_REFUSED) socket.destroy()
+    return false
+  }
+
+  /** The connection has a request in progress. */
+  markBusy(connection: Connection): void {
+    this.#idle.remove(connection)
+  }
+
+  /** The connection has no request in progress. */
+  markIdle(connection: Connection): void {
+    if (this.#admitted.has(connection)) this.#idle.add(connection)
+  }
+
+  /** Closes each connection whose client has accepted no byte of its responses for this time. */
+  closeStalled(maxStallMs: number): void {
+    for (const [socket, { progress }] of this.#connections) {
+      if (socket.destroyed || !isStalled(socket, progress, maxStallMs)) continue
+      this.#onDropped('stalled')
+      socket.destroy()
+    }
+  }
+
+  #closeOldestIdle(): boolean {
+    const oldest = this.#idle.first()
+    if (oldest === null) return false
+    this.#onDropped('idle')
+    this.#release(oldest)
+    oldest.socket.destroy()
+    return true
+  }
+
+  #release(connection: Connection): void {
+    this.#idle.remove(connection)
+    this.#admitted.delete(connection)
+  }
+}
