@@ -7,13 +7,17 @@ import { serviceSecretsContract } from '../../../src/testing/contracts/service-s
 serviceSecretsContract('node:crypto', serviceSecrets)
 
 describe('Service secrets', () => {
-  const tokens = ['monitor', 'billing', 'ci-2'].map((name) => ({ name, secret: newServiceSecret() }))
+  const tokens = ['monitor', 'billing', 'ci-2'].map((name) => ({
+    name,
+    scopes: ['status'],
+    secret: newServiceSecret(),
+  }))
 
   it('are not found after they have been replaced', () => {
-    const [removed, retained, added] = tokens as [ServiceToken, ServiceToken, ServiceToken]
+    const [removed, retained, added] = tokens as unknown as [ServiceToken, ServiceToken, ServiceToken]
     const secrets = serviceSecrets([removed, retained])
     secrets.rotate([retained, added])
-    const names = [removed, retained, added].map(({ secret }) => secrets.nameOf(secret))
+    const names = [removed, retained, added].map(({ secret }) => secrets.identify(secret)?.name ?? null)
     assert.deepEqual(names, [null, retained.name, added.name])
   })
 
@@ -22,7 +26,7 @@ describe('Service secrets', () => {
     assert.equal(new Set(secrets).size, 500)
     for (const secret of secrets) {
       assert.match(secret, /^[A-Za-z0-9_-]{43}$/)
-      assert.equal(serviceTokenProblem({ name: 'x', secret }), null)
+      assert.equal(serviceTokenProblem({ name: 'x', scopes: ['status'], secret }), null)
     }
   })
 })
