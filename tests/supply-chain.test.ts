@@ -28,12 +28,7 @@ const INSTALL_SCRIPTS: Readonly<Record<string, string>> = {
 }
 
 interface Lock {
-  readonly packages: Readonly<
-    Record<
-      string,
-      { readonly hasInstallScript?: true; readonly integrity?: string; readonly resolved?: string }
-    >
-  >
+  readonly packages: Readonly<Record<string, { readonly hasInstallScript?: true }>>
 }
 
 const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock
@@ -45,15 +40,6 @@ describe('The lock file', () => {
     const found = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript)
     assert.deepEqual([...new Set(found.map(([path]) => nameOf(path)))].sort(), Object.keys(INSTALL_SCRIPTS))
   })
-
-  test('has a checksum for every package, and no address of a registry', () => {
-    const installed = Object.entries(packages).filter(([path]) => path !== '')
-    assert.ok(installed.length > 100)
-    for (const [path, { integrity, resolved }] of installed) {
-      assert.match(integrity ?? '', /^sha512-/, path)
-      assert.equal(resolved, undefined, path)
-    }
-  })
 })
 
 /** Runs a step of `npm run check` against the registry that `listener` implements. */
@@ -63,16 +49,16 @@ async function check(
   listener: RequestListener | null,
 ): Promise<{ readonly code: number; readonly output: string }> {
   const folder = await temporaryFolder()
-  const registry = createServer(listener ?? (() => {})).listen(0, '127.0.0.1')
-  await once(registry, 'listening')
+  const stub = createServer(listener ?? (() => {})).listen(0, '127.0.0.1')
+  await once(stub, 'listening')
   t.after(async () => {
-    registry.close()
-    registry.closeAllConnections()
+    stub.close()
+    stub.closeAllConnections()
     await folder.remove()
   })
-  const { port } = registry.address() as AddressInfo
+  const { port } = stub.address() as AddressInfo
   // A port on which nothing listens is an unreachable registry.
-  if (listener === null) registry.close()
+  if (listener === null) stub.close()
   const child = spawn(process.execPath, ['--import', 'tsx', 'tests/supply-chain.ts', step], {
     cwd: root,
     env: {

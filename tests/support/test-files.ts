@@ -46,7 +46,12 @@ const MODULES = [
 ]
 
 /** Tests of the sources as text: a separate step of the second tier. */
-const SOURCES = ['architecture.test.ts', 'package.test.ts', 'supply-chain.test.ts']
+const SOURCES = [
+  'architecture.test.ts',
+  'package.test.ts',
+  'supply-chain.test.ts',
+  'security-documents.test.ts',
+]
 
 /**
  * Returns the paths of the test files of a group, in order. `product` is the first tier. `modules`, `programs` and `sources`
