@@ -21,6 +21,13 @@ describe('Service secrets', () => {
     assert.deepEqual(names, [null, retained.name, added.name])
   })
 
+  it('have the scopes of the latest rotation', () => {
+    const [token] = tokens as unknown as [ServiceToken]
+    const secrets = serviceSecrets([token])
+    secrets.rotate([{ ...token, scopes: ['ops'] }])
+    assert.deepEqual(secrets.identify(token.secret), { name: token.name, scopes: ['ops'] })
+  })
+
   it('are generated with one length, are distinct, and may be configured as they are', () => {
     const secrets = Array.from({ length: 500 }, newServiceSecret)
     assert.equal(new Set(secrets).size, 500)
