@@ -39,6 +39,16 @@ const STEPS: readonly Step[] = [
     command: [node, '--import', 'tsx', '--test', '--test-reporter=spec', ...testFiles('sources')],
   },
   {
+    part: 'static',
+    name: 'bill of materials',
+    command: [node, '--import', 'tsx', 'tests/supply-chain.ts', 'sbom'],
+  },
+  {
+    part: 'static',
+    name: 'audit of packages',
+    command: [node, '--import', 'tsx', 'tests/supply-chain.ts', 'audit'],
+  },
+  {
     part: 'modules',
     name: 'tests of modules, with coverage',
     command: [node, '--import', 'tsx', 'tests/coverage.ts'],

@@ -47,6 +47,8 @@ test('the named settings exist', () => {
   const known: readonly string[] = [
     ...SETTINGS.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])),
     ...['TEST_DATABASE_URL', 'UV_THREADPOOL_SIZE', 'NODE_DEBUG', 'POSTGRES_PASSWORD', 'OWNER_PASSWORD'],
+    // Arguments of deploy/Dockerfile.
+    ...['NODE_IMAGE', 'BUILD_IMAGE'],
     // Codes of system errors.
     ...['ENOSPC', 'EPIPE'],
   ]

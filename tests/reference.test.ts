@@ -7,6 +7,7 @@ import { parseDotEnv } from '../src/adapters/config/dot-env.ts'
 import { readConfiguration } from '../src/adapters/config/read-configuration.ts'
 import { SETTINGS } from '../src/adapters/config/settings.ts'
 import { STATUS_BY_REASON } from '../src/adapters/http/failure-reasons.ts'
+import { newServiceSecret } from '../src/adapters/node-crypto/service-secrets.ts'
 import { auditFieldName } from '../src/adapters/pino/audit-log.ts'
 import { SERVICE_CHECKS } from '../src/adapters/postgres/diagnostics/service-checks.ts'
 import { type Definition, METRICS } from '../src/adapters/prometheus/definitions.ts'
@@ -111,7 +112,13 @@ describe('The page of the HTTP API', () => {
   })
 
   test('shows requests that get the responses shown', async (t) => {
-    const app = await createTestApp({ settings: { OPS: 'on', APP_VERSION: '1.4.0' } })
+    const app = await createTestApp({
+      settings: {
+        OPS: 'on',
+        APP_VERSION: '1.4.0',
+        SERVICE_TOKENS: `tests[status metrics ops]=${newServiceSecret()}`,
+      },
+    })
     t.after(() => app.close())
     await app.customer({ email: 'ana@example.com', name: 'Ana', password: 'correct horse battery staple' })
     let token = ''

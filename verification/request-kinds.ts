@@ -95,7 +95,10 @@ export function stageOn(app: RunningApp, { named }: FaultyPorts): Stage {
     throttle: named('throttle', idlePorts().throttle),
     audit: named('audit', idlePorts().audit),
     secrets: named('secrets', secrets),
-    serviceSecrets: named('serviceSecrets', serviceSecrets([{ name: 'tests', secret: SERVICE_SECRET }])),
+    serviceSecrets: named(
+      'serviceSecrets',
+      serviceSecrets([{ name: 'tests', scopes: ['status'], secret: SERVICE_SECRET }]),
+    ),
     clock,
     ids: named('ids', randomIds),
   }

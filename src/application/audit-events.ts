@@ -57,11 +57,13 @@ export const AUDIT_EVENTS = {
     },
   },
   'service.denied': {
-    meaning: 'a service route was called without a configured service token',
-    recordedFields: [],
+    meaning:
+      'a service route was called without a configured service token, or without a scope that it requires',
+    recordedFields: ['service'],
     reasons: {
       missing: 'no bearer token was presented',
       unknown: 'the token is not one of the configured service tokens',
+      insufficient_scope: 'the service token `service` is valid, but lacks a scope that the route requires',
     },
   },
   'denials.left_out': {

@@ -66,6 +66,18 @@ export class InsufficientScope extends LatchkeyError {
   }
 }
 
+/** The service token is valid, but lacks a scope that the route requires (RFC 6750, section 3.1). */
+export class InsufficientServiceScope extends LatchkeyError {
+  readonly reason = 'insufficient_scope' satisfies Reason
+  readonly required: readonly string[]
+  /** `missing` are those of the required scopes that the token lacks. */
+  constructor(required: readonly string[], missing: readonly string[]) {
+    const names = missing.map((scope) => `"${scope}"`).join(' and ')
+    super(`The service token lacks the scope${missing.length > 1 ? 's' : ''} ${names}.`)
+    this.required = required
+  }
+}
+
 /** A named token was presented where a login token is required. */
 export class LoginTokenRequired extends LatchkeyError {
   readonly reason = 'login_token_required' satisfies Reason

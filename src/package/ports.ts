@@ -49,7 +49,7 @@ export {
   type TokenState,
   tokenState,
 } from '../domain/login-token.ts'
-export type { ServiceToken } from '../domain/service-token.ts'
+export type { ServiceCaller, ServiceToken } from '../domain/service-token.ts'
 export type { Cancellation } from '../lib/cancellation.ts'
 export type { Clock } from '../lib/clock.ts'
 export type { MaybePromise } from '../lib/maybe-promise.ts'

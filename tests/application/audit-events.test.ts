@@ -4,6 +4,7 @@ import { AUDIT_EVENTS } from '../../src/application/audit-events.ts'
 import type { AuditLog } from '../../src/application/ports/audit-log.ts'
 import {
   InsufficientScope,
+  InsufficientServiceScope,
   InvalidCredentials,
   InvalidServiceToken,
   InvalidToken,
@@ -199,15 +200,19 @@ describe('A logout records', () => {
 
 it('A service route records only refused requests', () => {
   const core = memoryCore()
-  core.verifyServiceToken(SERVICE.secret, requester())
+  core.verifyServiceToken(SERVICE.secret, ['status'], requester())
   assert.deepEqual(takeRecorded(core), [])
   for (const [presented, reason] of [
     [null, 'missing'],
     ['canary', 'unknown'],
   ] as const) {
-    assert.throws(() => core.verifyServiceToken(presented, requester()), InvalidServiceToken)
+    assert.throws(() => core.verifyServiceToken(presented, [], requester()), InvalidServiceToken)
     assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'service.denied', reason }])
   }
+  const call = () => core.verifyServiceToken(SERVICE.secret, ['ops'], requester())
+  assert.throws(call, InsufficientServiceScope)
+  const denied = { ...REQUEST, event: 'service.denied', service: 'monitor', reason: 'insufficient_scope' }
+  assert.deepEqual(takeRecorded(core), [denied])
 })
 
 describe('An operator’s change of a customer', () => {

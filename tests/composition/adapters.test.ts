@@ -45,7 +45,7 @@ async function createAdapters() {
     passwords: fakePasswords(),
     blocklist: { has: () => false },
     secrets: tokenSecrets({ prefix: 'custom' }),
-    serviceSecrets: serviceSecrets([{ name: 'custom', secret: SERVICE_SECRET }]),
+    serviceSecrets: serviceSecrets([{ name: 'custom', scopes: ['status'], secret: SERVICE_SECRET }]),
     clock,
     ids: randomIds,
     usage: { used() {} },

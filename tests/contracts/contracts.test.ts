@@ -177,7 +177,22 @@ describe('The contracts of small ports fail only in the sentences about a plante
           'a secret in which one character differs, is added or is missing has no name',
           'another text has no name, and is no error',
         ],
-        passed: ['each secret has the name of its token', 'without service tokens, no text has a name'],
+        passed: [
+          'each secret has the name and the scopes of its token',
+          'without service tokens, no text has a name',
+        ],
+      },
+    ],
+    [
+      'service secrets that grant every scope of any token',
+      'shared-scopes',
+      {
+        broken: ['each secret has the name and the scopes of its token'],
+        passed: [
+          'a secret in which one character differs, is added or is missing has no name',
+          'another text has no name, and is no error',
+          'without service tokens, no text has a name',
+        ],
       },
     ],
     [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
   InsufficientScope,
+  InsufficientServiceScope,
   InvalidCredentials,
   InvalidServiceToken,
   InvalidToken,
@@ -18,6 +19,7 @@ const ERRORS = [
   [new InvalidCredentials(), 'InvalidCredentials', 'invalid_credentials'],
   [new InvalidServiceToken(), 'InvalidServiceToken', 'invalid_service_token'],
   [new InsufficientScope(['orders:read']), 'InsufficientScope', 'insufficient_scope'],
+  [new InsufficientServiceScope(['ops'], ['ops']), 'InsufficientServiceScope', 'insufficient_scope'],
   [new LoginTokenRequired(), 'LoginTokenRequired', 'login_token_required'],
   [new ValidationFailed({ email: ['No.'] }), 'ValidationFailed', 'validation_failed'],
   [new Unavailable(), 'Unavailable', 'unavailable'],

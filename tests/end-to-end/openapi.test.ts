@@ -15,6 +15,7 @@ import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../support/
 
 const ID = '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34'
 const OTHER_ID = '00000000-0000-4000-8000-000000000000'
+const OTHER_SERVICE_SECRET = `another-${SERVICE_SECRET}`
 
 /** Statuses that these calls do not cause: a slow network, a rate limit, a bug and an unreachable database. */
 const UNTRIGGERED_STATUSES = ['408', '429', '500', '503']
@@ -40,7 +41,10 @@ describe('the OpenAPI document of a service', () => {
   let customer: { readonly id: string; readonly email: string }
 
   before(async () => {
-    app = await startApp({ routes: orderRoutes })
+    app = await startApp({
+      routes: orderRoutes,
+      env: { SERVICE_TOKENS: `tests=${SERVICE_SECRET},idle[none]=${OTHER_SERVICE_SECRET}` },
+    })
     customer = await app.addCustomer({ email: 'ana@example.com' })
     document = (await app.call('/openapi.json', { method: 'GET' })).body
     findFault = judge(document)
@@ -144,6 +148,7 @@ describe('the OpenAPI document of a service', () => {
     if (security.length > 0) calls.push({ ...good, token: null }, { ...good, token: 'lk_invented' })
     if ((operation['x-abilities'] ?? []).length > 0)
       calls.push({ ...good, token: await app.addToken(customer, []) })
+    if ((operation['x-scopes'] ?? []).length > 0) calls.push({ ...good, token: OTHER_SERVICE_SECRET })
     if (operationId === 'postLogout') calls.push({ ...good, token: await app.addToken(customer, ['*']) })
     if (operationId === 'postLogin')
       calls.push({ ...good, body: JSON.stringify({ email: customer.email, password: 'wrong' }) })

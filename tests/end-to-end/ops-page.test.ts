@@ -16,7 +16,10 @@ describe('the operator’s page in a browser', { skip }, () => {
   let app: RunningApp
   let browser: Browser
   before(async () => {
-    app = await startApp({ env: { OPS: 'on' }, samplingTimes: { everyMs: 100, keep: 180 } })
+    app = await startApp({
+      env: { OPS: 'on', SERVICE_TOKENS: `tests[ops]=${SERVICE_SECRET}` },
+      samplingTimes: { everyMs: 100, keep: 180 },
+    })
     browser = await openBrowser(program as string)
   })
   after(async () => {

@@ -25,14 +25,14 @@ describe('the route commands without a database', () => {
         .slice(0, 10)
         .map((line) => line.split(/ +/)),
       [
-        ['METHOD', 'PATH', 'AUTH', 'ABILITIES'],
+        ['METHOD', 'PATH', 'AUTH', 'ABILITIES', 'OR', 'SCOPES'],
         ['POST', '/api/login', 'none'],
         ['POST', '/api/me', 'customer'],
         ['POST', '/api/logout', 'customer'],
-        ['GET', '/api/status', 'service'],
+        ['GET', '/api/status', 'service', 'status'],
         ['GET', '/livez', 'none'],
         ['GET', '/readyz', 'none'],
-        ['GET', '/metrics', 'service'],
+        ['GET', '/metrics', 'service', 'metrics'],
         ['GET', '/openapi.json', 'none'],
         ['GET', '/docs', 'none'],
       ],

@@ -27,14 +27,19 @@ type Asked<UseCase> = UseCase extends (input: infer Input, deadline: infer P, re
   : never
 
 /** The only service token of `memoryCore`. */
-export const SERVICE = { name: 'monitor', secret: 'k7Qw-3._~+/ZxN0pLmRtYvBsDfGhJcXa' }
+export const SERVICE = {
+  name: 'monitor',
+  scopes: ['status', 'reports'],
+  secret: 'k7Qw-3._~+/ZxN0pLmRtYvBsDfGhJcXa',
+}
 
 /** The use cases on in-memory ports, with the state that tests read or change. */
 export interface Core extends Omit<UseCases, 'login' | 'authenticate' | 'logout' | 'verifyServiceToken'> {
   login(...args: Asked<Login>): ReturnType<Login>
   authenticate(...args: Asked<Authenticate>): ReturnType<Authenticate>
   logout(...args: Asked<Logout>): ReturnType<Logout>
-  verifyServiceToken(presented: string | null, requester?: Requester): string
+  /** Requires no scope by default. */
+  verifyServiceToken(presented: string | null, required?: readonly string[], requester?: Requester): string
   readonly ports: Ports
   readonly store: MemoryStore
   readonly clock: MovableClock
@@ -85,8 +90,8 @@ export function memoryCore(
     authenticate: (presented, deadline, requester = aRequester()) =>
       useCases.authenticate(presented, deadline, requester),
     logout: (caller, deadline, requester = aRequester()) => useCases.logout(caller, deadline, requester),
-    verifyServiceToken: (presented, requester = aRequester()) =>
-      useCases.verifyServiceToken(presented, requester),
+    verifyServiceToken: (presented, required = [], requester = aRequester()) =>
+      useCases.verifyServiceToken(presented, required, requester),
     ports,
     store,
     clock,

@@ -25,7 +25,9 @@ export interface DocumentedOperation {
   readonly tags?: readonly string[]
   readonly summary?: string
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly description?: string
   readonly 'x-abilities'?: readonly string[]
+  readonly 'x-scopes'?: readonly string[]
   readonly parameters?: readonly {
     readonly name: string
     readonly in: string

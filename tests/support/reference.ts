@@ -41,7 +41,7 @@ export function acceptedValues({ parser }: Setting): string {
   if (words !== undefined) return words.split(', ').map(code).join(', ')
   return message
     .replace(/^.*?ust be /, '')
-    .replace(/^(?:off|never|name=secret)|<failures>\/<duration>/g, code)
+    .replace(/^(?:off|never)|name(?:\[scopes\])?=secret|<failures>\/<duration>/g, code)
     .replace(/\.$/, '')
     .replace('a whole number above 0 and a unit (ms, s, m, h, d), at most 3650d', 'a duration above 0')
     .replace('a whole number and a unit (ms, s, m, h, d), at most 3650d', 'a duration')

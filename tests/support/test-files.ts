@@ -49,7 +49,12 @@ const MODULES = [
 const ON_PACKAGE = ['examples/orders.test.ts']
 
 /** Tests of the sources as text: a separate step of the second tier. */
-const SOURCES = ['architecture.test.ts', 'package.test.ts']
+const SOURCES = [
+  'architecture.test.ts',
+  'package.test.ts',
+  'supply-chain.test.ts',
+  'security-documents.test.ts',
+]
 
 /**
  * Returns the paths of the test files of a group, in order. `product` is the first tier. `modules`, `programs` and `sources`

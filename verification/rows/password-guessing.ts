@@ -120,7 +120,8 @@ export const guessingRows: readonly Row[] = [
   },
   {
     id: 'E3',
-    promise: "a stranger's guesses lock no owner out: 200 where the owner was before, elsewhere a wait of 45 s at most",
+    promise:
+      "a stranger's guesses lock no owner out: 200 where the owner was before, elsewhere a wait of 45 s at most",
     sizes: { ci: 100, release: 1000, mutant: 60 },
     mutants: [
       {
@@ -140,8 +141,8 @@ export const guessingRows: readonly Row[] = [
       {
         name: 'refused guesses make the wait longer',
         file: SQL,
-        find: 'charged := greatest(account.full_at - moment, interval \'0\');',
-        replace: 'charged := 9 * greatest(account.full_at - moment, interval \'0\');',
+        find: "charged := greatest(account.full_at - moment, interval '0');",
+        replace: "charged := 9 * greatest(account.full_at - moment, interval '0');",
       },
     ],
     run: (trial) =>
@@ -170,7 +171,8 @@ export const guessingRows: readonly Row[] = [
   },
   {
     id: 'E4',
-    promise: 'failures of one account from many addresses: at most 20 to 40 at once, then one each 45 to 60 s, 100 an hour',
+    promise:
+      'failures of one account from many addresses: at most 20 to 40 at once, then one each 45 to 60 s, 100 an hour',
     sizes: { ci: 1, release: 20 },
     mutants: [
       {

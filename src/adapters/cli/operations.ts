@@ -46,6 +46,8 @@ export interface ListedRoute {
   readonly path: string
   readonly auth: string
   readonly abilities: readonly string[]
+  /** The scopes that a service token needs. */
+  readonly scopes: readonly string[]
 }
 
 /** The open database as the commands use it. */

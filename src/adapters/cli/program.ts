@@ -53,7 +53,7 @@ export function createProgram(operations: Operations, io: Io): Command {
 
   program
     .command('routes')
-    .description('list the routes, who may call, with which abilities')
+    .description('list the routes, who may call, with which abilities or scopes')
     .action(listRoutes)
   program.command('openapi').description('print the OpenAPI document of the routes').action(printOpenApi)
 
@@ -63,13 +63,13 @@ export function createProgram(operations: Operations, io: Io): Command {
   return program
 
   async function listRoutes(): Promise<void> {
-    const rows = (await operations.routes()).map(({ method, path, auth, abilities }) => [
+    const rows = (await operations.routes()).map(({ method, path, auth, abilities, scopes }) => [
       method,
       path,
       auth,
-      abilities.join(', '),
+      [...abilities, ...scopes].join(', '),
     ])
-    await write(io.stdout, createTable(['METHOD', 'PATH', 'AUTH', 'ABILITIES'])(rows))
+    await write(io.stdout, createTable(['METHOD', 'PATH', 'AUTH', 'ABILITIES OR SCOPES'])(rows))
   }
 
   async function printOpenApi(): Promise<void> {

@@ -1,15 +1,21 @@
 import * as v from 'valibot'
-import { type ServiceToken, serviceTokenProblem } from '../../domain/service-token.ts'
+import { DEFAULT_SERVICE_SCOPES, type ServiceToken, serviceTokenProblem } from '../../domain/service-token.ts'
 
-/** Comma-separated pairs of `name=secret`, each validated by the domain. No message contains a secret. */
+/**
+ * Comma-separated pairs of `name=secret` or `name[scopes]=secret`, each validated by the domain. No message contains a
+ * secret.
+ */
 export const serviceTokens = v.pipe(
   v.string(),
   v.rawTransform<string, readonly ServiceToken[]>(({ dataset, addIssue, NEVER }) => {
     const problems: string[] = []
     const tokens = new Map<string, ServiceToken>()
-    dataset.value.split(',').forEach((pair, index) => {
+    dataset.value.split(BETWEEN_PAIRS).forEach((pair, index) => {
       const token = splitPair(pair.trim())
-      const problem = token === null ? `Pair ${index + 1} must be name=secret.` : problemAmong(tokens, token)
+      const problem =
+        token === null
+          ? `Pair ${index + 1} must be name=secret or name[scopes]=secret.`
+          : problemAmong(tokens, token)
       if (problem !== null) problems.push(problem)
       else if (token !== null) tokens.set(token.name, token)
     })
@@ -18,6 +24,9 @@ export const serviceTokens = v.pipe(
     return NEVER
   }),
 )
+
+/** A comma, but not in brackets, where it is a mistake for a space. */
+const BETWEEN_PAIRS = /,(?![^[]*\])/
 
 /** Converts the format of the file, one pair a line, to the format of the variable. */
 export function pairsOfLines(text: string): string {
@@ -28,11 +37,11 @@ export function pairsOfLines(text: string): string {
 }
 
 function splitPair(pair: string): ServiceToken | null {
-  const at = pair.indexOf('=')
-  const name = pair.slice(0, at)
-  const secret = pair.slice(at + 1)
+  const [, name, scopes, secret] = /^([^=[]*)(?:\[([^=[\]]*)\])?=(.*)$/s.exec(pair) ?? []
   // A secret without a name may end in padding (=); it must not be shown as the name.
-  return at === -1 || /^=*$/.test(secret) ? null : { name, secret }
+  if (name === undefined || secret === undefined || /^=*$/.test(secret)) return null
+  const written = scopes?.split(' ').filter((scope) => scope !== '')
+  return { name, scopes: written ?? DEFAULT_SERVICE_SCOPES, secret }
 }
 
 function problemAmong(tokens: ReadonlyMap<string, ServiceToken>, token: ServiceToken): string | null {

@@ -149,7 +149,7 @@ export const SETTINGS = [
     shownDefault: 'unset',
     unset: [],
     parser: serviceTokens,
-    meaning: 'tokens of programs, separated by commas; unset: service routes return 401',
+    meaning: 'tokens of programs with their scopes, separated by commas; unset: service routes return 401',
     example: 'monitor=replace-with-the-output-of-service-token-new',
     secret: true,
   }),
@@ -310,7 +310,7 @@ export const SETTINGS = [
     key: 'ops',
     default: 'off',
     parser: onOff,
-    meaning: "`on`: the operator's page `/ops`, opened with a service token",
+    meaning: "`on`: the operator's page `/ops`, opened with a service token that has the scope `ops`",
   }),
   optionalSetting({
     name: 'CORS_ORIGINS',

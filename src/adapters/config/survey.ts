@@ -62,6 +62,8 @@ function findWarnings(configuration: Configuration): readonly string[] {
   const warnings: string[] = []
   if (ops && serviceTokens.length === 0)
     warnings.push('OPS is on and SERVICE_TOKENS is unset: no client can open /ops.')
+  else if (ops && !serviceTokens.some(({ scopes }) => scopes.includes('ops')))
+    warnings.push('OPS is on and no service token has the scope ops: write it, such as oncall[ops]=….')
   if (bcryptCost < 10)
     warnings.push(
       'BCRYPT_COST is below 10: stolen password hashes would be quick to guess. Use it for tests only.',

@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ServiceSecrets } from '../../application/ports/secrets.ts'
-import type { ServiceToken } from '../../domain/service-token.ts'
+import type { ServiceCaller, ServiceToken } from '../../domain/service-token.ts'
 
 /** Service tokens that can be replaced while the service runs. */
 export interface RotatingServiceSecrets extends ServiceSecrets {
@@ -15,11 +15,11 @@ export function serviceSecrets(tokens: readonly ServiceToken[]): RotatingService
     rotate(others) {
       configured = toDigests(others)
     },
-    nameOf(presented) {
+    identify(presented) {
       const digest = hash('sha256', presented, 'buffer')
-      let match: string | null = null
+      let match: ServiceCaller | null = null
       for (const token of configured) {
-        if (timingSafeEqual(token.digest, digest)) match = token.name
+        if (timingSafeEqual(token.digest, digest)) match = token.caller
       }
       return match
     },
@@ -31,6 +31,11 @@ export function newServiceSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-function toDigests(tokens: readonly ServiceToken[]): readonly { name: string; digest: Buffer }[] {
-  return tokens.map(({ name, secret }) => ({ name, digest: hash('sha256', secret, 'buffer') }))
+function toDigests(
+  tokens: readonly ServiceToken[],
+): readonly { readonly caller: ServiceCaller; readonly digest: Buffer }[] {
+  return tokens.map(({ name, scopes, secret }) => ({
+    caller: { name, scopes },
+    digest: hash('sha256', secret, 'buffer'),
+  }))
 }

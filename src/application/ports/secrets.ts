@@ -1,4 +1,5 @@
 import type { Digest } from '../../domain/login-token.ts'
+import type { ServiceCaller } from '../../domain/service-token.ts'
 
 /** The text of a new token and its digest. The text is shown once and never stored. */
 export interface IssuedSecret {
@@ -17,8 +18,8 @@ export interface TokenSecrets {
 /** The configured service tokens. */
 export interface ServiceSecrets {
   /**
-   * Returns the name of the service token with this secret, or null. Takes the same time for any text. Neither throws nor
-   * waits.
+   * Returns the name and the scopes of the service token with this secret, or null. Takes the same time for any text.
+   * Neither throws nor waits.
    */
-  nameOf(presented: string): string | null
+  identify(presented: string): ServiceCaller | null
 }

@@ -1,24 +1,39 @@
-import { InvalidServiceToken } from '../../domain/errors.ts'
+import { InsufficientServiceScope, InvalidServiceToken } from '../../domain/errors.ts'
+import { missingScopes } from '../../domain/service-token.ts'
 import type { Ports } from '../ports/ports.ts'
 import { type Requester, requesterFields } from '../requester.ts'
 
-/** Returns the name of the service token that was presented. Throws `InvalidServiceToken` for null or an unknown text. */
-export type VerifyServiceToken = (presented: string | null, requester: Requester) => string
+/**
+ * Returns the name of the service token that was presented. Throws `InvalidServiceToken` for null or an unknown text, and
+ * `InsufficientServiceScope` when the token lacks one of the required scopes.
+ */
+export type VerifyServiceToken = (
+  presented: string | null,
+  required: readonly string[],
+  requester: Requester,
+) => string
 
 /** The only check of a service route. It accepts no customer's token, and `authenticate` accepts no service token. */
 export function createVerifyServiceToken({
   serviceSecrets,
   audit,
 }: Pick<Ports, 'serviceSecrets' | 'audit'>): VerifyServiceToken {
-  return function verifyServiceToken(presented, requester) {
-    const name = presented === null ? null : serviceSecrets.nameOf(presented)
-    if (name === null) {
+  return function verifyServiceToken(presented, required, requester) {
+    const caller = presented === null ? null : serviceSecrets.identify(presented)
+    if (caller === null) {
       audit.record('service.denied', {
         ...requesterFields(requester),
         reason: presented === null ? 'missing' : 'unknown',
       })
       throw new InvalidServiceToken()
     }
-    return name
+    const missing = missingScopes(caller.scopes, required)
+    if (missing.length === 0) return caller.name
+    audit.record('service.denied', {
+      ...requesterFields(requester),
+      service: caller.name,
+      reason: 'insufficient_scope',
+    })
+    throw new InsufficientServiceScope(required, missing)
   }
 }

@@ -39,7 +39,7 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
         issue: () => ({ secret: `secret-${ids}`, digest: `digest-of-${ids}` }),
         digestOf: () => null,
       },
-      serviceSecrets: { nameOf: () => null },
+      serviceSecrets: { identify: () => null },
       clock,
       ids: { next: nextId },
     },

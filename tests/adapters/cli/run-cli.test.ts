@@ -69,16 +69,24 @@ describe('latchkey', () => {
   test('lists the routes in the order of their declaration', async () => {
     const { run } = makeCommandLine({
       routes: async () => [
-        { method: 'POST', path: '/api/orders', auth: 'customer', abilities: ['orders:read', 'orders:write'] },
-        { method: 'GET', path: '/api/a', auth: 'none', abilities: [] },
+        {
+          method: 'POST',
+          path: '/api/orders',
+          auth: 'customer',
+          abilities: ['orders:read', 'orders:write'],
+          scopes: [],
+        },
+        { method: 'GET', path: '/api/a', auth: 'none', abilities: [], scopes: [] },
+        { method: 'GET', path: '/api/b', auth: 'service', abilities: [], scopes: ['reports'] },
       ],
     })
     assert.deepEqual(await run(['routes']), {
       code: 0,
       stdout: [
-        'METHOD  PATH         AUTH      ABILITIES',
+        'METHOD  PATH         AUTH      ABILITIES OR SCOPES',
         'POST    /api/orders  customer  orders:read, orders:write',
         'GET     /api/a       none',
+        'GET     /api/b       service   reports',
         '',
       ].join('\n'),
       stderr: '',

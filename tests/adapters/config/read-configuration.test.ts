@@ -42,7 +42,10 @@ describe('The configuration', () => {
   test('reports every invalid pair of SERVICE_TOKENS', () => {
     assert.deepEqual(
       problemsOf({ SERVICE_TOKENS: `a=short,nothing,ok=${S32}` }).map(({ problem }) => problem),
-      ['The secret of "a" must have at least 32 characters.', 'Pair 2 must be name=secret.'],
+      [
+        'The secret of "a" must have at least 32 characters.',
+        'Pair 2 must be name=secret or name[scopes]=secret.',
+      ],
     )
   })
 
@@ -59,7 +62,35 @@ describe('The configuration', () => {
 
   test('has a warning for OPS without a service token', () => {
     assert.match(read({ OPS: 'on' }).warnings.join(), /^OPS is on and SERVICE_TOKENS is unset/)
-    assert.deepEqual(read({ OPS: 'on', SERVICE_TOKENS: `desk=${S32}` }).warnings, [])
+    assert.deepEqual(read({ OPS: 'on', SERVICE_TOKENS: `desk=${S32},oncall[ops]=${S32}x` }).warnings, [])
+  })
+
+  test('has a warning for OPS without a service token that has its scope', () => {
+    const { warnings } = read({ OPS: 'on', SERVICE_TOKENS: `desk=${S32}` })
+    assert.match(warnings.join(), /^OPS is on and no service token has the scope ops: [^\n]+$/)
+  })
+
+  test('reports wrong scopes of a service token in one sentence, without the secret', () => {
+    for (const [pair, problem] of [
+      ['a[]', /^The brackets after "a" are empty/],
+      ['a[ ]', /^The brackets after "a" are empty/],
+      ['a[introspect,verify]', /^The scopes of "a" must be words .* with a space between them\.$/],
+      ['a[introspect\tverify]', /^The scopes of "a" must be words/],
+      ['a[*]', /^The scopes of "a" must be words/],
+      ['A[ops]', /^A name must be lower-case/],
+      ['[ops]', /^A name must be lower-case/],
+      ['a[ops', /^Pair 1 must be name=secret or name\[scopes\]=secret\.$/],
+      ['a]ops[', /^(Pair 1 must be|A name must be)/],
+      ['a[ops] ', /^Pair 1 must be/],
+      ['a[ops][status]', /^Pair 1 must be/],
+      ['a[[ops]]', /^Pair 1 must be/],
+      ['a [ops]', /^A name must be/],
+    ] as const) {
+      const problems = problemsOf({ SERVICE_TOKENS: `${pair}=${S32}` })
+      assert.equal(problems.length, 1, pair)
+      assert.match(problems[0]?.problem ?? '', problem)
+      assert.ok(!toRefusal({ SERVICE_TOKENS: `${pair}=${S32}` }).message.includes(S32), pair)
+    }
   })
 
   test('refuses a HEADERS_TIMEOUT above REQUEST_TIMEOUT, which node would reject', () => {
@@ -108,10 +139,10 @@ describe('A secret in a file', () => {
   })
 
   test('has one pair a line for SERVICE_TOKENS', () => {
-    const readFile = holding(`a=${S32}\r\n\nb=${S32}x\n`)
+    const readFile = holding(`a=${S32}\r\n\nb[ops]=${S32}x\n`)
     assert.deepEqual(read({ SERVICE_TOKENS_FILE: 'f' }, { readFile }).configuration.serviceTokens, [
-      { name: 'a', secret: S32 },
-      { name: 'b', secret: `${S32}x` },
+      { name: 'a', scopes: ['status', 'metrics', 'routes'], secret: S32 },
+      { name: 'b', scopes: ['ops'], secret: `${S32}x` },
     ])
   })
 
@@ -175,6 +206,10 @@ describe('A refusal', () => {
     ['SERVICE_TOKENS', 'a=hunter2hunter2'],
     ['SERVICE_TOKENS', 'a=hunter2hunter2hunter2hunter2hunter2\u00e9'],
     ['SERVICE_TOKENS', 'a=b,hunter2hunter2'],
+    ['SERVICE_TOKENS', 'a[ops]=hunter2hunter2'],
+    ['SERVICE_TOKENS', 'a[hunter2hunter2]=b'],
+    ['SERVICE_TOKENS', 'hunter2hunter2[ops]=='],
+    ['SERVICE_TOKENS', 'hunter2hunter2[ops]'],
   ] as const)
     test(`never shows the secret in ${name}=${value}`, () => {
       assert.doesNotMatch(inspect(toRefusal({ [name]: value }), { depth: null }), /hunter2/)

@@ -5,6 +5,7 @@ import type { Configuration } from '../../../src/application/configuration.ts'
 import { problemsOf, read } from './reading.ts'
 
 const S32 = 'abcdefghijklmnopqrstuvwxyz012345'
+const DEFAULT_SCOPES = ['status', 'metrics', 'routes']
 const DAY_MS = 86_400_000
 
 interface Row {
@@ -213,12 +214,19 @@ const ROWS: readonly Row[] = [
     field: 'serviceTokens',
     unset: [],
     good: [
-      [`monitor=${S32}`, [{ name: 'monitor', secret: S32 }]],
+      [`monitor=${S32}`, [{ name: 'monitor', scopes: DEFAULT_SCOPES, secret: S32 }]],
+      [
+        `gateway[introspect  verify]=${S32},oncall[ ops status ]=${S32}=`,
+        [
+          { name: 'gateway', scopes: ['introspect', 'verify'], secret: S32 },
+          { name: 'oncall', scopes: ['ops', 'status'], secret: `${S32}=` },
+        ],
+      ],
       [
         `a=${S32}==, b-2=-._~+/${S32}`,
         [
-          { name: 'a', secret: `${S32}==` },
-          { name: 'b-2', secret: `-._~+/${S32}` },
+          { name: 'a', scopes: DEFAULT_SCOPES, secret: `${S32}==` },
+          { name: 'b-2', scopes: DEFAULT_SCOPES, secret: `-._~+/${S32}` },
         ],
       ],
     ],
@@ -229,6 +237,9 @@ const ROWS: readonly Row[] = [
       `A=${S32}`,
       `a b=${S32}`,
       'a=short',
+      `a[]=${S32}`,
+      `a[ops=${S32}`,
+      `a[ops,status]=${S32}`,
       `a=${S32} b`,
       `a=${S32},`,
       `,a=${S32}`,

@@ -19,6 +19,12 @@ describe('a route declaration', () => {
     ['abilities with auth none', () => route('GET /a', { auth: 'none', abilities: ['a'], handle })],
     // @ts-expect-error a service token has no abilities
     ['abilities with auth service', () => route('GET /a', { auth: 'service', abilities: ['a'], handle })],
+    // @ts-expect-error only a service token has scopes
+    ['scopes with auth customer', () => route('GET /a', { auth: 'customer', scopes: ['a'], handle })],
+    // @ts-expect-error only a service token has scopes
+    ['scopes with auth none', () => route('GET /a', { auth: 'none', scopes: ['a'], handle })],
+    ['an invalid scope', () => route('GET /a', { auth: 'service', scopes: ['a b'], handle })],
+    ['a scope with a wildcard', () => route('GET /a', { auth: 'service', scopes: ['a:*'], handle })],
     // @ts-expect-error a handler is required
     ['no handler', () => route('GET /a', { auth: 'none' })],
     // @ts-expect-error not a method

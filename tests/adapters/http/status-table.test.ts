@@ -46,6 +46,7 @@ before(async () => {
           throw params.id === 'mute' ? new Conflict() : new Conflict('The order is on its way already.')
         },
       }),
+      route('GET /reports', { auth: 'service', scopes: ['reports'], handle: () => ({}) }),
       route('GET /broken', {
         auth: 'none',
         handle: () => {
@@ -277,6 +278,17 @@ const table: readonly Row[] = [
     '401 for a service token on a customer route',
     () => request('POST /api/me', [`Authorization: Bearer ${SERVICE_SECRET}`]),
     () => failure('invalid_token', { headers: INVALID }),
+  ],
+  [
+    '403 for a service token without the scope of the route',
+    () => request('GET /api/reports', [`Authorization: Bearer ${SERVICE_SECRET}`]),
+    () =>
+      failure('insufficient_scope', {
+        headers: {
+          'WWW-Authenticate': 'Bearer realm="service", error="insufficient_scope", scope="reports"',
+        },
+        error: 'The service token lacks the scope "reports".',
+      }),
   ],
   [
     '200 for status',

@@ -7,14 +7,25 @@ import { serviceSecretsContract } from '../../../src/testing/contracts/service-s
 serviceSecretsContract('node:crypto', serviceSecrets)
 
 describe('Service secrets', () => {
-  const tokens = ['monitor', 'billing', 'ci-2'].map((name) => ({ name, secret: newServiceSecret() }))
+  const tokens = ['monitor', 'billing', 'ci-2'].map((name) => ({
+    name,
+    scopes: ['status'],
+    secret: newServiceSecret(),
+  }))
 
   it('are not found after they have been replaced', () => {
-    const [removed, retained, added] = tokens as [ServiceToken, ServiceToken, ServiceToken]
+    const [removed, retained, added] = tokens as unknown as [ServiceToken, ServiceToken, ServiceToken]
     const secrets = serviceSecrets([removed, retained])
     secrets.rotate([retained, added])
-    const names = [removed, retained, added].map(({ secret }) => secrets.nameOf(secret))
+    const names = [removed, retained, added].map(({ secret }) => secrets.identify(secret)?.name ?? null)
     assert.deepEqual(names, [null, retained.name, added.name])
+  })
+
+  it('have the scopes of the latest rotation', () => {
+    const [token] = tokens as unknown as [ServiceToken]
+    const secrets = serviceSecrets([token])
+    secrets.rotate([{ ...token, scopes: ['ops'] }])
+    assert.deepEqual(secrets.identify(token.secret), { name: token.name, scopes: ['ops'] })
   })
 
   it('are generated with one length, are distinct, and may be configured as they are', () => {
@@ -22,7 +33,7 @@ describe('Service secrets', () => {
     assert.equal(new Set(secrets).size, 500)
     for (const secret of secrets) {
       assert.match(secret, /^[A-Za-z0-9_-]{43}$/)
-      assert.equal(serviceTokenProblem({ name: 'x', secret }), null)
+      assert.equal(serviceTokenProblem({ name: 'x', scopes: ['status'], secret }), null)
     }
   })
 })

@@ -52,7 +52,7 @@ export function openApiDocument(routes: readonly Route[], { title, label, server
           serviceToken: {
             type: 'http',
             scheme: 'bearer',
-            description: 'The secret of a program, configured by the operator.',
+            description: 'The secret of a program with its scopes, configured by the operator.',
           },
         },
       },

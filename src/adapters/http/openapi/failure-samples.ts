@@ -1,5 +1,6 @@
 import {
   InsufficientScope,
+  InsufficientServiceScope,
   InvalidCredentials,
   InvalidServiceToken,
   InvalidToken,
@@ -53,4 +54,9 @@ export const FAILURE_SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyEr
   headers_too_large: [new HeadersTooLarge()],
   internal: [new Internal(undefined)],
   unavailable: [new Unavailable()],
+}
+
+/** The samples that differ on a service route. */
+export const SERVICE_FAILURE_SAMPLES: Readonly<Partial<Record<FailureReason, readonly LatchkeyError[]>>> = {
+  insufficient_scope: [new InsufficientServiceScope(['reports'], ['reports'])],
 }

@@ -1,7 +1,8 @@
+import type { LatchkeyError } from '../../../domain/errors.ts'
 import { type FailureReason, STATUS_BY_REASON } from '../failure-reasons.ts'
 import { toFailureResponse } from '../response/failure-response.ts'
 import type { Route } from '../routing/declared-route.ts'
-import { FAILURE_SAMPLES } from './failure-samples.ts'
+import { FAILURE_SAMPLES, SERVICE_FAILURE_SAMPLES } from './failure-samples.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { listFailureReasons } from './route-failures.ts'
 
@@ -44,12 +45,22 @@ export function describeFailures(route: Route): readonly (readonly [status: numb
   const statuses = [...new Set(reasons.map((reason) => STATUS_BY_REASON[reason]))]
   return statuses.map((status) => {
     const matching = reasons.filter((reason) => STATUS_BY_REASON[reason] === status)
-    return [status, matching.join('.'), describeResponse(status, matching)]
+    const samples = new Map(matching.map((reason) => [reason, samplesOn(route, reason)]))
+    const differ = matching.some((reason) => samples.get(reason) !== FAILURE_SAMPLES[reason])
+    return [status, matching.join('.') + (differ ? '.service' : ''), describeResponse(status, samples)]
   })
 }
 
-function describeResponse(status: number, reasons: readonly FailureReason[]): object {
-  const samples = reasons.flatMap((reason) => FAILURE_SAMPLES[reason].map((sample) => ({ reason, sample })))
+function samplesOn({ auth }: Route, reason: FailureReason): readonly LatchkeyError[] {
+  return (auth === 'service' ? SERVICE_FAILURE_SAMPLES[reason] : undefined) ?? FAILURE_SAMPLES[reason]
+}
+
+function describeResponse(
+  status: number,
+  samplesByReason: ReadonlyMap<FailureReason, readonly LatchkeyError[]>,
+): object {
+  const reasons = [...samplesByReason.keys()]
+  const samples = [...samplesByReason].flatMap(([reason, list]) => list.map((sample) => ({ reason, sample })))
   const headers = new Map<string, string[]>([['X-Request-Id', ['a-request']]])
   for (const { sample } of samples) {
     const list = toFailureResponse(sample, 'a-request').headers
@@ -59,8 +70,8 @@ function describeResponse(status: number, reasons: readonly FailureReason[]): ob
     }
   }
   return {
-    description: reasons
-      .map((reason) => `\`${reason}\`: ${FAILURE_SAMPLES[reason][0]?.message}`)
+    description: [...samplesByReason]
+      .map(([reason, list]) => `\`${reason}\`: ${list[0]?.message}`)
       .join('\n\n'),
     headers: Object.fromEntries(
       [...headers].map(([name, examples]) => [

@@ -17,7 +17,7 @@ export function describeOperation(
   names: readonly string[],
   shared: Shared,
 ): object {
-  const { auth, abilities, summary, tags } = route
+  const { auth, abilities, scopes, summary, tags } = route
   const parameters = [...pathParameters(), ...queryParameters()]
   return {
     operationId: id,
@@ -26,10 +26,14 @@ export function describeOperation(
     ...(abilities.length === 0
       ? {}
       : {
-          description: `The token needs the abilities: ${abilities.map((ability) => `\`${ability}\``).join(', ')}.`,
+          description: `The token needs the abilities: ${listed(abilities)}.`,
           'x-abilities': abilities,
         }),
-    security: auth === 'none' ? [] : [auth === 'customer' ? { loginToken: abilities } : { serviceToken: [] }],
+    ...(scopes.length === 0
+      ? {}
+      : { description: `The service token needs the scopes: ${listed(scopes)}.`, 'x-scopes': scopes }),
+    security:
+      auth === 'none' ? [] : [auth === 'customer' ? { loginToken: abilities } : { serviceToken: scopes }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === null
       ? {}
@@ -98,6 +102,10 @@ export function describeOperation(
       }),
     )
   }
+}
+
+function listed(words: readonly string[]): string {
+  return words.map((word) => `\`${word}\``).join(', ')
 }
 
 type Fields = JsonSchema & {

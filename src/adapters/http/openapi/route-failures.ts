@@ -14,7 +14,7 @@ export function listFailureReasons(route: Route): ReadonlySet<FailureReason> {
     'unavailable',
     ...(route.auth === 'customer' ? (['missing_token', 'invalid_token', 'too_many_requests'] as const) : []),
     ...(route.auth === 'service' ? (['invalid_service_token'] as const) : []),
-    ...(route.abilities.length > 0 ? (['insufficient_scope'] as const) : []),
+    ...(route.abilities.length > 0 || route.scopes.length > 0 ? (['insufficient_scope'] as const) : []),
     ...(route.hasParams ? (['not_found'] as const) : []),
     ...(route.body === null ? [] : (['invalid_json', 'unsupported_media_type'] as const)),
     ...(validates ? (['validation_failed'] as const) : []),

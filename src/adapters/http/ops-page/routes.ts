@@ -28,18 +28,20 @@ const emailField = v.object({
 const customerFields = v.object({ customer_id: uuid })
 const tokenFields = v.object({ customer_id: uuid, token_id: uuid })
 
+const ACCESS = { auth: 'service', scopes: ['ops'] } as const
+
 interface ActionContext<Body> extends RequestContext {
   /** The name of the service token. */
   readonly service: string
   readonly body: Body
 }
 
-/** Returns the routes of the operator's page and of its data. The data requires a service token. */
+/** Returns the routes of the operator's page and of its data. The data requires a service token with the scope `ops`. */
 export function opsRoutes(useCases: UseCases, { live, nowMs, publicUrl }: OpsSource): readonly Route[] {
   const { customers, tokens } = useCases
   return [
     ...opsPage(),
-    declareRoute('', 'GET /ops/live', { auth: 'service', handle: () => live() }),
+    declareRoute('', 'GET /ops/live', { ...ACCESS, handle: () => live() }),
 
     // The e-mail is sent in the body, because browsers, load balancers and logs store URLs.
     action('POST /ops/customer', emailField, async ({ body, deadline }) => {
@@ -62,7 +64,7 @@ export function opsRoutes(useCases: UseCases, { live, nowMs, publicUrl }: OpsSou
     handle: (context: ActionContext<v.InferOutput<S>>) => Promise<ResponseFields>,
   ): Route {
     return declareRoute('', pattern, {
-      auth: 'service',
+      ...ACCESS,
       body,
       throws: ['same_origin_required'],
       handle(context: ActionContext<v.InferOutput<S>>) {

@@ -1,6 +1,7 @@
 import { isAbility } from '../../../domain/abilities.ts'
 import {
   type InsufficientScope,
+  InsufficientServiceScope,
   type LatchkeyError,
   TooManyRequests,
   TooManyUnknownTokens,
@@ -61,6 +62,8 @@ function authenticateChallenge(error: LatchkeyError): string | null {
     case 'invalid_service_token':
       return 'Bearer realm="service"'
     case 'insufficient_scope':
+      if (error instanceof InsufficientServiceScope)
+        return `Bearer realm="service", error="insufficient_scope", scope="${error.required.join(' ')}"`
       return `Bearer realm="api", error="insufficient_scope"${scopeParameter(error as InsufficientScope)}`
     default:
       return null

@@ -92,6 +92,7 @@ export function builtInRoutes(
     },
     route('GET /status', {
       auth: 'service',
+      scopes: ['status'],
       returns: v.object({ online: v.boolean(), version: v.pipe(v.string(), v.examples(['1.4.0'])) }),
       summary: 'Whether the service is up, and its version',
       tags: ['Service'],

@@ -8,6 +8,7 @@ export function metricsRoute(
 ): Route {
   return declareRoute('', 'GET /metrics', {
     auth,
+    scopes: auth === 'service' ? ['metrics'] : [],
     summary: 'The metrics, for Prometheus',
     tags: ['Service'],
     async handle() {

@@ -1,6 +1,6 @@
 import type { Requester } from '../../../application/requester.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
-import { InvalidServiceToken } from '../../../domain/errors.ts'
+import { InsufficientServiceScope, InvalidServiceToken } from '../../../domain/errors.ts'
 import { type Checks, NotReady } from '../errors.ts'
 import { serviceToken } from '../request/bearer-token.ts'
 import type { Route } from '../routing/declared-route.ts'
@@ -13,8 +13,8 @@ export interface ReadinessReport {
 }
 
 /**
- * Returns the probes for orchestrators: `livez` does no I/O, `readyz` reports readiness. A client with a valid service
- * token also gets the result of each check; other clients get only the status.
+ * Returns the probes for orchestrators: `livez` does no I/O, `readyz` reports readiness. A client with a service
+ * token with the scope `status` also gets the result of each check; other clients get only the status.
  */
 export function probeRoutes(
   { verifyServiceToken }: UseCases,
@@ -41,10 +41,10 @@ export function probeRoutes(
 
   function isService(authorization: string, requester: Requester): boolean {
     try {
-      verifyServiceToken(serviceToken(authorization), requester)
+      verifyServiceToken(serviceToken(authorization), ['status'], requester)
       return true
     } catch (error) {
-      if (error instanceof InvalidServiceToken) return false
+      if (error instanceof InvalidServiceToken || error instanceof InsufficientServiceScope) return false
       throw error
     }
   }

@@ -1,5 +1,6 @@
 import type * as v from 'valibot'
 import { isAbility } from '../../../domain/abilities.ts'
+import { isScope } from '../../../domain/service-token.ts'
 import { STATUS_BY_REASON } from '../failure-reasons.ts'
 import type { Declaration, Method, ObjectSchema, Schema } from './declared-route.ts'
 
@@ -13,7 +14,7 @@ export function* findProblems(
   names: readonly string[],
   declaration: Declaration,
 ): Generator<string> {
-  const { auth, abilities = [], returns = null, status = 200 } = declaration
+  const { auth, abilities = [], scopes = [], returns = null, status = 200 } = declaration
   if (!/^(\/(:[a-z][A-Za-z0-9]*|[A-Za-z0-9._~-]+))+$/.test(path)) {
     yield 'a path has segments of letters, digits and ._~-, or :parameters, without a trailing slash.'
   }
@@ -24,6 +25,9 @@ export function* findProblems(
   if (abilities.length > 0 && auth !== 'customer') yield 'abilities need auth "customer".'
   const wrong = abilities.find((ability) => !isAbility(ability))
   if (wrong !== undefined) yield `"${wrong}" is not an ability such as orders:read.`
+  if (scopes.length > 0 && auth !== 'service') yield 'scopes need auth "service".'
+  const notScope = scopes.find((scope) => !isScope(scope))
+  if (notScope !== undefined) yield `"${notScope}" is not a scope such as reports.`
   for (const name of ['bodyLimitBytes', 'deadlineMs'] as const) {
     const amount = declaration[name] ?? null
     if (amount === null || (Number.isInteger(amount) && amount > 0 && amount <= MAX_AMOUNT)) continue

@@ -1,4 +1,5 @@
 import type * as v from 'valibot'
+import { ROUTES_SCOPE } from '../../../domain/service-token.ts'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
 import { OperatorError } from '../../../lib/operator-error.ts'
 import type { FailureReason } from '../failure-reasons.ts'
@@ -27,6 +28,8 @@ export interface Route {
   readonly hasParams: boolean
   readonly auth: Auth
   readonly abilities: readonly string[]
+  /** The scopes that a service token must have, all of them. Empty unless `auth` is `service`. */
+  readonly scopes: readonly string[]
   /** Whether an invalid token is refused only after all instances have stopped accepting it. */
   readonly settlesRefusals: boolean
   readonly params: Schema | null
@@ -77,6 +80,7 @@ export function declareRoute(base: string, pattern: string, declaration: Declara
     hasParams: names.length > 0,
     auth,
     abilities: declaration.abilities ?? [],
+    scopes: requiredScopes(declaration),
     settlesRefusals: declaration.settlesRefusals ?? false,
     params: declaration.params ?? null,
     query: declaration.query ?? null,
@@ -90,4 +94,8 @@ export function declareRoute(base: string, pattern: string, declaration: Declara
     throws: declaration.throws ?? [],
     handle,
   })
+}
+
+function requiredScopes({ auth, scopes = [] }: Declaration): readonly string[] {
+  return auth === 'service' && scopes.length === 0 ? [ROUTES_SCOPE] : scopes
 }

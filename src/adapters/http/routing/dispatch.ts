@@ -80,7 +80,9 @@ export function createDispatch(
           return caller
         })
       case 'service':
-        return { service: useCases.verifyServiceToken(serviceToken(authorization), exchange) }
+        return {
+          service: useCases.verifyServiceToken(serviceToken(authorization), route.scopes, exchange),
+        }
       case 'none':
         return ANONYMOUS
     }

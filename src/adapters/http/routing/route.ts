@@ -43,6 +43,11 @@ interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R> {
   readonly auth: A
   /** The abilities that the caller's token must have, all of them. */
   readonly abilities?: A extends 'customer' ? readonly string[] : never
+  /**
+   * The scopes that the caller's service token must have, all of them. An operator grants them by name. Default: `routes`,
+   * which every service token has for which no scopes are written.
+   */
+  readonly scopes?: A extends 'service' ? readonly string[] : never
   /** The schema of the path parameters. Default: each is a text. */
   readonly params?: P
   /** The schema of the query, whose values are texts. Default: each parameter is a text. */

@@ -77,7 +77,9 @@ describe('the OpenAPI document', () => {
 
   test('has the authentication and the abilities of each operation', () => {
     assert.deepEqual(named('postLogin').security, [])
-    assert.deepEqual(named('getStatus').security, [{ serviceToken: [] }])
+    assert.deepEqual(named('getStatus').security, [{ serviceToken: ['status'] }])
+    assert.deepEqual(named('getStatus')['x-scopes'], ['status'])
+    assert.equal(named('getStatus').description, 'The service token needs the scopes: `status`.')
     assert.deepEqual(named('postMe').security, [{ loginToken: [] }])
     assert.deepEqual(named('postOrders').security, [{ loginToken: ['orders:read', 'orders:write'] }])
     assert.deepEqual(named('postOrders')['x-abilities'], ['orders:read', 'orders:write'])
@@ -151,7 +153,7 @@ describe('the failures of an operation', () => {
 
   for (const [id, more] of [
     ['getLivez', []],
-    ['getStatus', ['invalid_service_token']],
+    ['getStatus', ['invalid_service_token', 'insufficient_scope']],
     ['postMe', [...CUSTOMER]],
     ['postLogout', [...CUSTOMER, 'login_token_required']],
     [

@@ -9,6 +9,7 @@ import { type RunningApp, SERVICE_SECRET, startApp } from '../../../support/runn
 
 const ID = '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34'
 const EMAIL = 'needle@example.com'
+const MONITOR_SECRET = `monitor-${SERVICE_SECRET}`
 const FILES = ['/ops', '/ops/page.css', '/ops/page.js', '/ops/look.css', '/ops/uplot.js', '/ops/uplot.css']
 const OWN = { 'X-Requested-With': 'ops-page' }
 const FROM_HERE = { ...OWN, 'Sec-Fetch-Site': 'same-origin' }
@@ -19,7 +20,11 @@ let customerId: string
 
 before(async () => {
   app = await startApp({
-    env: { OPS: 'on', APP_VERSION: '1.2.3' },
+    env: {
+      OPS: 'on',
+      APP_VERSION: '1.2.3',
+      SERVICE_TOKENS: `tests[ops metrics]=${SERVICE_SECRET},monitor=${MONITOR_SECRET}`,
+    },
     samplingTimes: { everyMs: 25, keep: 400 },
   })
   customerId = (await app.addCustomer({ email: EMAIL })).id
@@ -70,6 +75,22 @@ describe('the operator’s page', () => {
       ]
       for (const { status, body } of responses)
         assert.deepEqual([status, body.reason], [401, 'invalid_service_token'])
+    }
+    assert.equal(await fetchStatus(tokens.login), 200)
+  })
+
+  test('returns no data to a service token without the scope ops, and names the scope', async () => {
+    const headers = FROM_HERE
+    const token = MONITOR_SECRET
+    for (const response of [
+      await app.call('/ops/live', { method: 'GET', token }),
+      await app.call('/ops/customer', { token, body: { email: EMAIL }, headers }),
+      await app.call('/ops/revoke', { token, body: { customer_id: ID, token_id: ID }, headers }),
+      await app.call('/ops/revoke-all', { token, body: { customer_id: customerId }, headers }),
+    ]) {
+      const { status, body } = response
+      assert.deepEqual([status, body.reason], [403, 'insufficient_scope'])
+      assert.equal(body.error, 'The service token lacks the scope "ops".')
     }
     assert.equal(await fetchStatus(tokens.login), 200)
   })

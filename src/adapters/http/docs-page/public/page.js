@@ -80,7 +80,7 @@ function article(api, { path, method, operation }) {
         'p',
         { className: 'chips' },
         (schemes.length === 0 ? ['Anyone'] : schemes.map((name) => CALLERS[name] ?? name)).map(chip),
-        (operation['x-abilities'] ?? []).map(chip),
+        (operation['x-abilities'] ?? operation['x-scopes'] ?? []).map(chip),
       ),
     ),
     element(

@@ -100,8 +100,9 @@ function again(ms) {
   timer = setTimeout(() => !document.hidden && refresh(), ms)
 }
 
+/** A reload of the settings may remove the token, or its scope. */
 function closeIfRefused(error) {
-  if (!(error instanceof Refused) || error.status !== 401) return false
+  if (error.status !== 401 && error.reason !== 'insufficient_scope') return false
   close(error.message)
   return true
 }

@@ -1,10 +1,11 @@
 let secret = ''
 
-/** The service refused the request. `message` is its sentence. */
+/** The service refused the request. `reason` is that of the response, `message` its sentence. */
 export class Refused extends Error {
-  constructor(status, sentence) {
-    super(sentence)
+  constructor(status, { reason, error = `The service responded with ${status}.` }) {
+    super(error)
     this.status = status
+    this.reason = reason
   }
 }
 
@@ -29,5 +30,5 @@ export async function ask(path, body) {
   })
   const fields = await response.json().catch(() => ({}))
   if (response.ok) return fields
-  throw new Refused(response.status, fields.error ?? `The service responded with ${response.status}.`)
+  throw new Refused(response.status, fields)
 }
