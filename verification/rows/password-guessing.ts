@@ -120,7 +120,8 @@ export const guessingRows: readonly Row[] = [
   },
   {
     id: 'E3',
-    promise: "a stranger's guesses lock no owner out: 200 where the owner was before, elsewhere a wait of 45 s at most",
+    promise:
+      "a stranger's guesses lock no owner out: 200 where the owner was before, elsewhere a wait of 45 s at most",
     sizes: { ci: 100, release: 1000, mutant: 60 },
     mutants: [
       {
@@ -140,8 +141,8 @@ export const guessingRows: readonly Row[] = [
       {
         name: 'refused guesses make the wait longer',
         file: SQL,
-        find: 'charged := greatest(account.full_at - moment, interval \'0\');',
-        replace: 'charged := 9 * greatest(account.full_at - moment, interval \'0\');',
+        find: "charged := greatest(account.full_at - moment, interval '0');",
+        replace: "charged := 9 * greatest(account.full_at - moment, interval '0');",
       },
     ],
     run: (trial) =>
@@ -170,7 +171,8 @@ export const guessingRows: readonly Row[] = [
   },
   {
     id: 'E4',
-    promise: 'failures of one account from many addresses: at most 20 to 40 at once, then one each 45 to 60 s, 100 an hour',
+    promise:
+      'failures of one account from many addresses: at most 20 to 40 at once, then one each 45 to 60 s, 100 an hour',
     sizes: { ci: 1, release: 20 },
     mutants: [
       {
@@ -206,11 +208,12 @@ export const guessingRows: readonly Row[] = [
               const beganMs = performance.now()
               const responses: Called[] = []
               // A batch size that does not wait long, even on a busy machine.
-              while (responses.length < 250 && !responses.some(({ status }) => status === 429)) {
+              for (let batch = 0; batch < 20 && !responses.some(({ status }) => status === 429); batch++) {
                 const guesses = Array.from({ length: 50 }, (_, i) =>
-                  login(app, account, 'wrong', `10.0.${responses.length}.${i}`),
+                  login(app, account, 'wrong', `10.0.${batch}.${i}`),
                 )
-                responses.push(...(await Promise.all(guesses)))
+                // A busy machine may refuse some with 503, which verifies no password.
+                responses.push(...(await Promise.all(guesses)).filter((response) => !isRefused(response)))
               }
               const failures = responses.filter(({ status }) => status === 401).length
               // One more for each pause that had ended by then.
