@@ -2,7 +2,7 @@ import type { HashingLoad } from '../../application/ports/metrics.ts'
 import type { HashingRequest } from '../../application/ports/password-hasher.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import { FairOrder } from './fair-order.ts'
-import { QueueEntry } from './queue-entry.ts'
+import { QueueEntry, type QueueSlot } from './queue-entry.ts'
 
 /** The longest expected wait in the queue, in milliseconds. */
 const MAX_QUEUE_MS = 2000
@@ -12,17 +12,6 @@ const MIN_WAITING = 8
 const NEWEST_SHARE = 0.1
 /** The limit of a sample, as a multiple of the average: a pause of the machine is not work. */
 const MAX_SAMPLE_FACTOR = 4
-
-/** A slot, acquired until `leave` is called. */
-export interface QueueSlot {
-  /**
-   * Runs the work on a thread. Rejects with `Unavailable` when the queue has rejected the slot, and with the reason of the
-   * signal when that aborts before the work begins.
-   */
-  run<T>(work: () => Promise<T>): Promise<T>
-  /** Releases the slot. Further calls do nothing. */
-  leave(): void
-}
 
 /**
  * Admission control in front of the hashing threads, and their schedule. The number of slots follows from how long the work

@@ -7,6 +7,17 @@ interface Task {
   cancel(reason: unknown): void
 }
 
+/** A slot, acquired until `leave` is called. */
+export interface QueueSlot {
+  /**
+   * Runs the work on a thread. Rejects with `Unavailable` when the queue has rejected the slot, and with the reason of the
+   * signal when that aborts before the work begins.
+   */
+  run<T>(work: () => Promise<T>): Promise<T>
+  /** Releases the slot. Further calls do nothing. */
+  leave(): void
+}
+
 /** An entry of the hashing queue, with its work that waits for a thread. */
 export class QueueEntry implements Ordered {
   readonly source: string | null

@@ -212,7 +212,8 @@ export function loginThrottleContract(name: string, create: CreateThrottle): voi
       for (let round = 0; round < 5; round++) {
         const { name, failures, windowMs, retryAfterMs } = refusedLimit(await take(from(200)))
         assert.deepEqual({ name, failures, windowMs }, { name: 'guesses', failures: 1, windowMs: PAUSE_MS })
-        assertAbout(retryAfterMs, PAUSE_MS)
+        // On a slow store, part of the pause has passed since the first failure.
+        assert.ok(retryAfterMs <= PAUSE_MS && retryAfterMs > PAUSE_MS / 2, `${retryAfterMs} ms`)
         await advance(PAUSE_MS)
         const only = await slot(from(201))
         assert.equal(refusedLimit(await take(from(202))).name, 'guesses')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { HashingQueue, type QueueSlot } from '../../../src/adapters/bcrypt/hashing-queue.ts'
+import { HashingQueue } from '../../../src/adapters/bcrypt/hashing-queue.ts'
+import type { QueueSlot } from '../../../src/adapters/bcrypt/queue-entry.ts'
 import type { HashingRequest } from '../../../src/application/ports/password-hasher.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { deferred, turn } from '../../support/fakes.ts'
