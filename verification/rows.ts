@@ -25,6 +25,7 @@ import { historyRows } from './rows/revocation-history.ts'
 import { modelRows } from './rows/revocation-models.ts'
 import { restartRows } from './rows/rolling-restarts.ts'
 import { logRows } from './rows/secrets-in-logs.ts'
+import { scopeRows } from './rows/service-scopes.ts'
 import { clientRows } from './rows/slow-clients.ts'
 import { standbyRows } from './rows/standby-promotion.ts'
 import { throttleMemoryRows } from './rows/throttle-memory.ts'
@@ -45,6 +46,7 @@ export const ROWS: readonly Row[] = [
   ...credentialRows,
   ...discoveryRows,
   ...guessingRows,
+  ...scopeRows,
   ...throttleMemoryRows,
   ...hostileRows,
   ...outageRows,
