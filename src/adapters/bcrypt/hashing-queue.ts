@@ -2,16 +2,13 @@ import type { HashingLoad } from '../../application/ports/metrics.ts'
 import type { HashingRequest } from '../../application/ports/password-hasher.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import { FairOrder } from './fair-order.ts'
+import { MeanWork } from './mean-work.ts'
 import { QueueEntry, type QueueSlot } from './queue-entry.ts'
 
 /** The longest expected wait in the queue, in milliseconds. */
 const MAX_QUEUE_MS = 2000
 /** The number of slots that may wait however long the work of one takes: three colleagues beside several other sources. */
 const MIN_WAITING = 8
-/** The weight of the newest sample in the moving average of the work of one slot. */
-const NEWEST_SHARE = 0.1
-/** The limit of a sample, as a multiple of the average: a pause of the machine is not work. */
-const MAX_SAMPLE_FACTOR = 4
 
 /**
  * Admission control in front of the hashing threads, and their schedule. The number of slots follows from how long the work
@@ -19,7 +16,7 @@ const MAX_SAMPLE_FACTOR = 4
  */
 export class HashingQueue {
   readonly #threads: number
-  #meanMs: number
+  readonly #meanWork: MeanWork
   #running = 0
   #pending = 0
   #held = 0
@@ -32,7 +29,7 @@ export class HashingQueue {
   /** A slot is expected to need `expectedMs` of one thread until durations are recorded. */
   constructor({ threads, expectedMs }: { readonly threads: number; readonly expectedMs: number }) {
     this.#threads = threads
-    this.#meanMs = expectedMs
+    this.#meanWork = new MeanWork(expectedMs)
   }
 
   /** Acquires a slot. Throws `Unavailable` when the queue is full and this is the slot to reject. */
@@ -61,7 +58,7 @@ export class HashingQueue {
       leave: () => {
         if (!entry.isHeld) return
         this.#release(entry)
-        this.#learn(workedMs)
+        this.#meanWork.record(workedMs)
       },
     }
   }
@@ -86,7 +83,7 @@ export class HashingQueue {
 
   /** Returns the entry to reject when another one arrives; null while the queue has room. */
   #findRejected(arriving: QueueEntry): QueueEntry | null {
-    if (this.#waiting < MIN_WAITING || (this.#held * this.#meanMs) / this.#threads <= MAX_QUEUE_MS)
+    if (this.#waiting < MIN_WAITING || (this.#held * this.#meanWork.ms) / this.#threads <= MAX_QUEUE_MS)
       return null
     this.#order.add(arriving)
     const found = this.#order.newestOfHeaviest()
@@ -144,11 +141,5 @@ export class HashingQueue {
     }
     entry.isHeld = false
     this.#held--
-  }
-
-  #learn(workedMs: number): void {
-    // A slot that was released before a thread worked for it is no sample.
-    if (workedMs === 0) return
-    this.#meanMs += (Math.min(workedMs, MAX_SAMPLE_FACTOR * this.#meanMs) - this.#meanMs) * NEWEST_SHARE
   }
 }

@@ -24,7 +24,9 @@ describe('The configuration', () => {
     const examples = Object.fromEntries(SETTINGS.map(({ name, example }) => [name, example]))
     // A secret that the documentation shows is rejected.
     const SERVICE_TOKENS = `monitor=${newServiceSecret()}`
-    assert.deepEqual(read({ ...examples, SERVICE_TOKENS }).warnings, [])
+    // The address of a proxy.
+    const TRUST_PROXY = '1'
+    assert.deepEqual(read({ ...examples, SERVICE_TOKENS, TRUST_PROXY }).warnings, [])
   })
 
   test('reports all problems at once, each on a line with its name and an accepted example', () => {
