@@ -36,6 +36,16 @@ const CHECKED_ELSEWHERE: readonly (readonly [file: string, text: string, check: 
     'npx latchkey openapi > openapi.json\nnpx openapi-typescript openapi.json --output api.d.ts\n',
     'tests/examples/clients.test.ts runs it',
   ],
+  [
+    guide('upgrade'),
+    'create index concurrently login_tokens_of_customer_idx on login_tokens (customer_id, created_at, id);\n',
+    'tests/adapters/postgres/migrations.test.ts runs it',
+  ],
+  [
+    guide('upgrade'),
+    'alter table public.latchkey_migrations set schema app;\n',
+    'tests/adapters/postgres/one-schema.test.ts runs it',
+  ],
 ]
 
 describe('The documented commands and programs', { concurrency: 3 }, () => {

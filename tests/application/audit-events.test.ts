@@ -314,6 +314,8 @@ it('No event has a field for an e-mail, a secret, a password or a digest', () =>
     'abilities',
     'count',
     'customerId',
+    // The name of an event.
+    'deniedEvent',
     'service',
     // Names, not secrets.
     'serviceTokens',

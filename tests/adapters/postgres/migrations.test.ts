@@ -23,6 +23,7 @@ import {
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
 import { openPostgres } from '../../../src/composition/open-postgres.ts'
 import { createTestDatabase, sqlOn, type TestDatabase } from '../../support/database.ts'
+import { fencedBlocks } from '../../support/fenced-blocks.ts'
 import { rounds } from '../../support/rounds.ts'
 import { until } from '../../support/until.ts'
 
@@ -83,6 +84,22 @@ describe('The migrations', () => {
     }
     await assert.rejects(migrate(database), refusal)
     await assert.rejects(pendingMigrations(database), refusal)
+  })
+
+  it('use the index that the upgrade guide creates before them', async (t) => {
+    const database = await emptyDatabase(t)
+    await migrate(database)
+    await database.sql(
+      `drop index login_tokens_of_customer_idx;
+       create index login_tokens_customer_id_idx on login_tokens (customer_id);
+       delete from latchkey_migrations where name = '0007_list_tokens_in_pages'`,
+    )
+    await database.sql(fencedBlocks('docs/how-to/upgrade.md', 'sql')[0] ?? '')
+    assert.deepEqual(await migrate(database), ['0007_list_tokens_in_pages'])
+    const indexes = await database.sql<{ name: string }>(
+      "select indexname as name from pg_indexes where tablename = 'login_tokens' and indexname like '%customer%'",
+    )
+    assert.deepEqual(indexes, [{ name: 'login_tokens_of_customer_idx' }])
   })
 
   it('report in one line that the database cannot be reached', async () => {
