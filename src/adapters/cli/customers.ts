@@ -1,4 +1,4 @@
-import { type Customer, emailProblem, trimmedEmail } from '../../domain/customer.ts'
+import { type Customer, newEmailProblem, trimmedEmail } from '../../domain/customer.ts'
 import { ValidationFailed } from '../../domain/errors.ts'
 import { tokenState } from '../../domain/login-token.ts'
 import { createCustomerTable, customerReport } from './customer-report.ts'
@@ -20,7 +20,7 @@ export function createCustomerCommands({ withStore }: Pick<Operations, 'withStor
   return {
     /** `customer add` */
     async add(email: string, { name, ...source }: PasswordSource & { readonly name?: string }) {
-      const problem = emailProblem(trimmedEmail(email))
+      const problem = newEmailProblem(trimmedEmail(email))
       if (problem !== null) throw new ValidationFailed({ email: [problem] })
       const password = await newPassword(source, io)
       const added = await withStore(({ customers, deadline }) =>
