@@ -23,8 +23,9 @@ export function createCustomerCommands({ withStore }: Pick<Operations, 'withStor
       const problem = newEmailProblem(trimmedEmail(email))
       if (problem !== null) throw new ValidationFailed({ email: [problem] })
       const password = await newPassword(source, io)
-      const added = await withStore(({ customers, deadline }) =>
-        customers.add({ email, name: name ?? null, password }, deadline()),
+      const added = await withStore(
+        ({ customers, deadline }) => customers.add({ email, name: name ?? null, password }, deadline()),
+        { mayCreate: true },
       )
       if (added === null) throw new Refusal(`A customer ${trimmedEmail(email)} exists already.`)
       await print(`Added ${printable(added.email)}.\n`)

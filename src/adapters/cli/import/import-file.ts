@@ -47,7 +47,7 @@ export async function importFile(
   const show = () => bar.show(readShare(input), rows)
 
   try {
-    await withStore((store) => take(store))
+    await withStore((store) => take(store), { mayCreate: true })
   } finally {
     // Only after the database is closed, because a repeat of the signal may still arrive.
     stopListening()
