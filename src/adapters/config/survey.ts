@@ -1,7 +1,9 @@
 import type { Configuration } from '../../application/configuration.ts'
 import type { ConfigurationProblem } from './configuration-refused.ts'
+import { parseDotEnv } from './dot-env.ts'
 import { hashingThreads, parseThreadPoolSize } from './hashing-threads.ts'
 import { maskedUrl } from './masked-url.ts'
+import { findMisspeltNames } from './misspelt-names.ts'
 import { findContradictions, parseSettings } from './parse-settings.ts'
 import type { Setting } from './setting.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
@@ -40,6 +42,7 @@ export function surveyConfiguration(sources: Sources): Survey {
     // Only from the environment: libuv does not read the `.env` file.
     threadPoolSize: parseThreadPoolSize(sources.env.UV_THREADPOOL_SIZE),
   }
+  const misspelt = findMisspeltNames(parseDotEnv(sources.dotEnv ?? '').variables.keys())
   const findOrigin = settingOrigins(sources)
   const refused = new Set(problems.map(({ name }) => name))
   const settings = SETTINGS.map((setting) => {
@@ -47,7 +50,7 @@ export function surveyConfiguration(sources: Sources): Survey {
     const value = refused.has(from) || text === null ? null : formatValue(setting, text)
     return { name: setting.name, value, source: findOrigin(from), variable: from }
   })
-  return { settings, problems, warnings: findWarnings(configuration), configuration }
+  return { settings, problems, warnings: [...misspelt, ...findWarnings(configuration)], configuration }
 }
 
 function formatValue({ name, secret }: Setting, text: string): string {

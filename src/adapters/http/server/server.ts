@@ -27,6 +27,7 @@ export interface ServerSettings {
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
   readonly corsOrigins: readonly string[]
+  readonly corsHeaders: readonly string[]
   /** The number of proxies in front whose `X-Forwarded-For` entries are trusted. */
   readonly trustedProxies: number
   /** Whether the log includes the messages of errors that are not the service's own. */
@@ -73,7 +74,7 @@ export async function startServer(
     onError,
   })
   const connections = trackConnections(accessLog, onEnded, tracing === null ? dispatch : traced)
-  const cors = createCors(settings.corsOrigins)
+  const cors = createCors(settings.corsOrigins, settings.corsHeaders)
   let draining = false
 
   const server = createServer({
