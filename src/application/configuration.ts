@@ -69,6 +69,8 @@ export interface Configuration {
   readonly ops: boolean
   /** Empty for no CORS headers. */
   readonly corsOrigins: readonly string[]
+  /** Request headers that those origins may send besides the usual ones. */
+  readonly corsHeaders: readonly string[]
   /** Whether `NODE_ENV` is `production`. */
   readonly production: boolean
 }

@@ -7,6 +7,7 @@ import type { Configuration } from '../application/configuration.ts'
 import type { Log } from '../application/ports/log.ts'
 import type { CollectMetrics, MetricFamily } from '../application/ports/metrics.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
+import { OperatorError } from '../lib/operator-error.ts'
 
 const DEADLINE_MS = 1000
 const MAX_CONNECTIONS = 64
@@ -22,9 +23,20 @@ export function collectFromAllWorkers(own: CollectMetrics): CollectMetrics {
   return async () => (await ask('metrics')) as readonly MetricFamily[]
 }
 
-/** Rejects when the address of `METRICS_PORT` cannot be bound. */
+/** Throws `MetricsAddressRefused` when the address of `METRICS_PORT` cannot be bound. */
 export async function checkMetricsAddress({ metricsHost, metricsPort }: Configuration): Promise<void> {
-  if (metricsPort !== null) await checkAddress({ host: metricsHost, port: metricsPort })
+  if (metricsPort === null) return
+  try {
+    await checkAddress({ host: metricsHost, port: metricsPort })
+  } catch (error) {
+    throw new MetricsAddressRefused(
+      `Metrics: ${(error as Error).message}; set METRICS_HOST and METRICS_PORT to an address that is free here`,
+    )
+  }
+}
+
+class MetricsAddressRefused extends OperatorError {
+  override readonly name = 'MetricsAddressRefused'
 }
 
 /** Serves only the metrics on `METRICS_HOST` and `METRICS_PORT`, without authentication. */

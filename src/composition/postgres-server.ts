@@ -1,7 +1,8 @@
+import { locateDataFolder } from '../adapters/embedded-postgres/data-folder.ts'
 import { openEmbeddedPostgres } from '../adapters/embedded-postgres/open-embedded-postgres.ts'
 import { loadRunner } from '../adapters/postgres/migrations.ts'
 import type { Configuration } from '../application/configuration.ts'
-import type { DatabaseContext, Role } from '../application/ports/database.ts'
+import { type DatabaseContext, DatabaseUnusable, type Role } from '../application/ports/database.ts'
 
 /** A PostgreSQL server that this process can reach, started by it if it is the embedded one. */
 export interface Server {
@@ -18,12 +19,16 @@ export interface Server {
 const NEVER = new Promise<never>(() => {})
 
 /** Returns the server of `DATABASE_URL`; without that setting, starts or joins the embedded PostgreSQL. */
-export async function openServer(role: Role, { configuration, log }: DatabaseContext): Promise<Server> {
+export async function openServer(
+  role: Role,
+  { configuration, log, mayCreate = true }: DatabaseContext,
+): Promise<Server> {
   const { databaseUrl, databaseDirectUrl } = configuration
   if (databaseUrl !== null) {
     const directUrl = databaseDirectUrl ?? databaseUrl
     return { url: databaseUrl, directUrl, dataDir: null, notes: [], lost: NEVER, close: async () => {} }
   }
+  if (!mayCreate) requireDatabase(configuration)
   const embedded = await openEmbeddedPostgres({
     ...embeddedLocation(configuration),
     // A service uses the embedded PostgreSQL exclusively; commands share it.
@@ -54,6 +59,14 @@ export async function withServer<T>(
   } finally {
     await server.close()
   }
+}
+
+function requireDatabase(configuration: Configuration): void {
+  const { path, isPrepared } = locateDataFolder(embeddedLocation(configuration))
+  if (isPrepared) return
+  throw new DatabaseUnusable(
+    `There is no database in ${path}. Change to the folder of the service, or set DATA_DIR or DATABASE_URL. The first start of the service creates a database.`,
+  )
 }
 
 /** Returns the location of the embedded PostgreSQL. */

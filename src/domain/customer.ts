@@ -13,11 +13,26 @@ export interface Customer {
 
 const WHITE_SPACE = '\t\n\f\r '
 
+/** Characters without a glyph, the blank Braille pattern, and every white space but the plain space. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]|(?! )\p{White_Space}/u
+
 /** Returns the problem with an e-mail as one sentence, or null when it is valid. */
 export function emailProblem(email: string): string | null {
   const length = codePoints(email)
   if (length < 1 || length > 254) return 'Must have 1 to 254 characters.'
   return lineProblem(email)
+}
+
+/**
+ * Returns the problem with an e-mail that an operator stores as one sentence, or null. Stricter than `emailProblem`: the
+ * owner could not type a character that cannot be seen. Customers who were stored earlier can still log in.
+ */
+export function newEmailProblem(email: string): string | null {
+  return (
+    emailProblem(email) ??
+    (UNSEEN.test(email) ? 'Must not contain invisible characters or special spaces.' : null) ??
+    (/^[^@].*@.*[^@]$/su.test(email) ? null : 'Must contain an @ with text before and after it.')
+  )
 }
 
 /** Returns the problem with a name as one sentence, or null when it is valid. */

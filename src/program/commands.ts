@@ -31,18 +31,22 @@ export function applyMigrations(options: CommandOptions): Promise<readonly strin
 
 /** Returns the names of the pending migrations. */
 export function listPendingMigrations(options: CommandOptions): Promise<readonly string[]> {
-  return selectDatabase(options).pendingMigrations(createContext(options))
+  return selectDatabase(options).pendingMigrations({ ...createContext(options), mayCreate: false })
 }
 
-/** Opens the database for one command, and closes it when `use` ends. */
-export async function withStore<T>(options: CommandOptions, use: (store: Store) => Promise<T>): Promise<T> {
+/** Opens the database for one command, and closes it when `use` ends. Rejects if it does not exist and `mayCreate` is false. */
+export async function withStore<T>(
+  options: CommandOptions,
+  use: (store: Store) => Promise<T>,
+  { mayCreate = false } = {},
+): Promise<T> {
   const { configuration, adapters = {} } = options
   // Standard output is for the command's result, so audit events go only to a file.
   const audit = createAuditLog(configuration, adapters.audit, null)
   const lifecycle = new Lifecycle()
   lifecycle.onStop(audit.close)
   try {
-    const database = await selectDatabase(options).open('command', createContext(options))
+    const database = await selectDatabase(options).open('command', { ...createContext(options), mayCreate })
     lifecycle.onStop(() => database.close())
     const ports = createPorts(database, { configuration, role: 'command', adapters, audit, log })
     const deadline = () => createDeadline(COMMAND_TIMEOUT_MS, systemClock)

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { measureHashing } from '../adapters/bcrypt/measure-hashing.ts'
 import { bcryptPasswordHasher } from '../adapters/bcrypt/password-hasher.ts'
 import type { Diagnosis } from '../adapters/cli/operations.ts'
+import { findExposures } from '../adapters/config/exposures.ts'
 import { hashingThreads } from '../adapters/config/hashing-threads.ts'
 import { type ProcessSurvey, surveyProcess } from '../adapters/config/process-configuration.ts'
 import { appendableFile, secretFile } from '../adapters/node-fs/permissions.ts'
@@ -41,12 +42,17 @@ export async function diagnose(options: DoctorOptions): Promise<Diagnosis> {
   return { settings: survey.settings, findings }
 }
 
-function settingsFindings({ problems, warnings, settings }: ProcessSurvey): readonly CheckResult[] {
+function settingsFindings({
+  problems,
+  warnings,
+  settings,
+  configuration,
+}: ProcessSurvey): readonly CheckResult[] {
   const findings = [
     ...problems.map(({ name, problem, example }) =>
       checkFailed(`settings.${name}`, 'failure', problem, `Example: ${example}`),
     ),
-    ...warnings.map((warning) =>
+    ...[...warnings, ...findExposures(configuration)].map((warning) =>
       checkFailed('settings', 'warning', warning, 'See docs/reference/settings.md.'),
     ),
   ]

@@ -28,6 +28,10 @@ export async function runProgram<Me extends ObjectSchema>(
   argv: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
   surviveClosedTerminals()
+  // The service uses its driver in JavaScript; with this variable, the driver would load a package that is not installed.
+  Reflect.deleteProperty(process.env, 'NODE_PG_FORCE_NATIVE')
+  // Without a listener, node opens its debugger to every account of the machine.
+  process.on('SIGUSR1', () => {})
   // Each command loads its modules when it runs, so that `--help` and an invalid setting do not wait for a database driver.
   const operations: Operations = {
     version: composition.version,
@@ -44,9 +48,9 @@ export async function runProgram<Me extends ObjectSchema>(
       const configuration = loadConfiguration()
       return (await import('./commands.ts')).listPendingMigrations({ ...composition, configuration })
     },
-    async withStore(use) {
+    async withStore(use, options) {
       const configuration = loadConfiguration()
-      return (await import('./commands.ts')).withStore({ ...composition, configuration }, use)
+      return (await import('./commands.ts')).withStore({ ...composition, configuration }, use, options)
     },
     async routes() {
       const configuration = loadConfiguration()

@@ -28,6 +28,7 @@ const LEEWAY_MS = 5000
 /** What the primary started. */
 interface RunningParts {
   readonly url: string
+  readonly address: string
   readonly database: OpenDatabase
   readonly audit: RunningAuditLog
   readonly workers: Workers
@@ -60,8 +61,8 @@ export async function serveByWorkers(options: ServeOptions): Promise<void> {
     lifecycle.onStop(workers.kill)
     signals.beforeSecond(workers.kill)
     const url = configuration.publicUrl ?? address
-    log.info('service.started', { address: url, detail: `${configuration.workers} workers` })
-    await runPrimary(options, { url, database, audit, workers, signals, lifecycle })
+    log.info('service.started', { address, detail: `${configuration.workers} workers` })
+    await runPrimary(options, { url, address, database, audit, workers, signals, lifecycle })
   } catch (error) {
     // The first error is the cause.
     await lifecycle.stop({ delay: false }).catch(() => {})
@@ -102,7 +103,7 @@ function startServingWorkers(
 /** Serves the metrics of all workers, reloads settings and prints the welcome. Stops the workers after a signal. */
 async function runPrimary(
   { configuration, log, adapters = {} }: ServeOptions,
-  { url, database, audit, workers, signals, lifecycle }: RunningParts,
+  { url, address, database, audit, workers, signals, lifecycle }: RunningParts,
 ): Promise<void> {
   const ports = createPorts(database, { configuration, role: 'primary', adapters, audit, log })
   signals.reloadBy(() =>
@@ -121,7 +122,7 @@ async function runPrimary(
   const collect = async () => (await workers.ask('metrics')) as readonly MetricFamily[]
   const metrics = await startMetricsServer(collect, useCases, log, configuration)
   lifecycle.onStop(metrics.close)
-  process.stderr.write(await createWelcome({ url, database, useCases, configuration }))
+  process.stderr.write(await createWelcome({ url, address, database, useCases, configuration }))
 
   const stop = async (name: EndingSignal) => {
     const delayMs = name === 'SIGTERM' ? configuration.drainDelayMs : 0

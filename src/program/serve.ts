@@ -30,7 +30,7 @@ async function serveAlone(options: ServeOptions): Promise<void> {
       options.adapters,
     ),
   )
-  log.info('service.started', { address: service.url })
+  log.info('service.started', { address: service.address })
   process.stderr.write(await createWelcome({ ...service, configuration }))
 
   const name = await endingSignal(signals, service.database, () => service.stop({ delay: false }))

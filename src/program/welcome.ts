@@ -13,24 +13,26 @@ const DEMO_EMAIL = 'demo@example.com'
  */
 export async function createWelcome({
   url,
+  address,
   database: { dataDir = null, fresh = false, notes = [] },
   useCases: { customers, deadline },
-  configuration: { production },
+  configuration: { production, docs: hasDocs },
 }: {
   readonly url: string
+  readonly address: string
   readonly database: OpenDatabase
   readonly useCases: UseCases
   readonly configuration: Configuration
 }): Promise<string> {
-  const command = ownCommand()
+  const start = { url, address, hasDocs, command: ownCommand() }
   const noted = notes.map((note) => `latchkey: ${note}\n`).join('')
-  if (dataDir === null || !fresh || production) return noted + laterWelcome({ url, dataDir, command })
+  if (dataDir === null || !fresh || production) return noted + laterWelcome({ ...start, dataDir })
   const demo = { email: DEMO_EMAIL, password: randomBytes(12).toString('base64url') }
   try {
     await customers.add({ email: demo.email, name: 'Demo', password: demo }, deadline())
-    return noted + firstWelcome({ url, dataDir, demo, command })
+    return noted + firstWelcome({ ...start, dataDir, demo })
   } catch {
     // The service is running: a slow machine that cannot create the demo customer in time must not stop it.
-    return noted + laterWelcome({ url, dataDir, command })
+    return noted + laterWelcome({ ...start, dataDir })
   }
 }

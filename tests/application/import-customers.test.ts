@@ -64,8 +64,8 @@ describe('An import', () => {
   it('keeps the version of each hash', async () => {
     const core = memoryCore()
     for (const version of ['$2a$', '$2b$', '$2y$']) {
-      await collectSteps(importRows(core, [aRow(1, { email: version, passwordHash: version + TAIL })]))
-      assert.equal((await find(core, version))?.passwordHash, version + TAIL)
+      await collectSteps(importRows(core, [aRow(1, { email: `${version}@b`, passwordHash: version + TAIL })]))
+      assert.equal((await find(core, `${version}@b`))?.passwordHash, version + TAIL)
     }
   })
 

@@ -85,4 +85,15 @@ describe('Readiness', () => {
     await pass(5000)
     assert.equal(database.checks, 2)
   })
+
+  test('repeats no check that was in progress when it was closed', async () => {
+    const { database, readiness, pass } = createReadiness(WELL)
+    await readiness.ask()
+    database.state = ILL
+    const pending = readiness.ask()
+    readiness.close()
+    await pending
+    await pass(5000)
+    assert.equal(database.checks, 2)
+  })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { emailProblem, foldedEmail, trimmedEmail } from '../../src/domain/customer.ts'
+import { emailProblem, foldedEmail, newEmailProblem, trimmedEmail } from '../../src/domain/customer.ts'
 
 const LENGTH = 'Must have 1 to 254 characters.'
 const CONTROL = 'Must not contain control characters.'
@@ -44,6 +44,36 @@ describe('An e-mail', () => {
     for (const email of ['\ud83e', '\udd8a', 'a\ud83e@b', '\udd8a\ud83e', 'a\ud83e\ud83e\udd8a']) {
       assert.equal(emailProblem(email), ILL_FORMED)
     }
+  })
+})
+
+describe('An e-mail that is stored', () => {
+  for (const email of [
+    'ana@example.com',
+    'a@b',
+    '"a b"@example.com',
+    'a@b@c',
+    'ñandu@münchen.example',
+    '🦊@例え.jp',
+  ])
+    it(`may be ${JSON.stringify(email)}`, () => assert.equal(newEmailProblem(email), null))
+
+  for (const email of ['a', 'notanemail', '@', '@b', 'a@', 'NULL', '\\N', 'n/a', '-', 'no at sign'])
+    it(`has an @ with text on both sides, which ${JSON.stringify(email)} has not`, () =>
+      assert.equal(newEmailProblem(email), 'Must contain an @ with text before and after it.'))
+
+  it('has no character that cannot be seen, anywhere', () => {
+    const unseen =
+      '\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u180e\u2000\u2007\u200a\u200b\u200c\u200d\u200e\u200f'
+    const more =
+      '\u2028\u2029\u202a\u202e\u202f\u205f\u2060\u2064\u2066\u2069\u2800\u3000\u3164\ufe0f\ufeff\uffa0\ufff9\u{e0001}\u{e0041}'
+    for (const character of unseen + more)
+      for (const email of [`${character}a@b`, `a${character}b@c`, `a@b${character}`])
+        assert.equal(
+          newEmailProblem(email),
+          'Must not contain invisible characters or special spaces.',
+          `U+${character.codePointAt(0)?.toString(16)}`,
+        )
   })
 })
 

@@ -120,13 +120,13 @@ describe('doctor', { skip: postgresAlone }, () => {
     assert.deepEqual(readdirSync(folder.path).sort(), ['.env', 'tokens'])
   })
 
-  test('prints every setting, then a line for each check, and no secrets', async () => {
-    const { code, stdout, stderr } = await runLatchkey(['doctor'], {
+  test('prints a line for each check, then every setting with --all, and no secrets', async () => {
+    const { code, stdout, stderr } = await runLatchkey(['doctor', '--all'], {
       cwd: folder.path,
       env: { DATABASE_URL: withPassword(), BCRYPT_COST: '9', SERVICE_TOKENS: `monitor=${SECRET}` },
     })
     assert.deepEqual([code, stderr], [0, ''])
-    assert.match(stdout, /^SETTING +VALUE +FROM\nHOST +127\.0\.0\.1 +default\n/)
+    assert.match(stdout, /^SETTING +VALUE +FROM\nHOST +127\.0\.0\.1 +default\n/m)
     assert.match(stdout, /^SERVICE_TOKENS +monitor=\*\*\* +environment$/m)
     assert.match(stdout, /^warning {2}settings: BCRYPT_COST is below 10.*\n {9}\S/m)
     assert.match(

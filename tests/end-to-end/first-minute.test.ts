@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { runLatchkey, startLatchkey, startProcess, temporaryFolder } from '../support/running-process.ts'
@@ -24,13 +24,15 @@ describe('the first minute on the embedded PostgreSQL', { skip: postgresAlone },
     const lines = /( {4}TOKEN=\$\([\s\S]*?)\n\n/.exec(welcome)?.[1] ?? ''
     const pasted = await startProcess('sh', ['-eu'], { cwd: folder.path, input: lines }).ended
     assert.equal(pasted.stderr, '')
-    const [me, logout] = pasted.stdout
+    const [me, logout, again] = pasted.stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
     assert.equal(me.customer.email, 'demo@example.com')
     assert.deepEqual(me.token.abilities, ['*'])
     assert.deepEqual(logout, { success: true })
+    assert.equal(again.reason, 'invalid_token')
+    assert.match(welcome, /^ {4}docs {7}http:\/\/127\.0\.0\.1:\d+\/docs$/m)
 
     const password = /password {3}(\S+)/.exec(welcome)?.[1] ?? ''
     assert.ok(password.length >= 16)
@@ -51,6 +53,46 @@ describe('the first minute on the embedded PostgreSQL', { skip: postgresAlone },
     assert.equal(code, 0)
     assert.match(stdout, /demo@example\.com/)
     assert.equal(existsSync(join(folder.path, 'data/postgres/postmaster.pid')), false)
+  })
+
+  test('a command that only reads or changes data creates no database, and says where it looked', async () => {
+    const elsewhere = await temporaryFolder()
+    try {
+      for (const args of [
+        ['customer', 'list'],
+        ['customer', 'show', 'a@b'],
+        ['customer', 'password', 'a@b', '--password-stdin'],
+        ['token', 'list'],
+        ['token', 'revoke', '--issued-before', '1h'],
+        ['token', 'prune'],
+        ['migrate', '--check'],
+      ]) {
+        const { code, stdout, stderr } = await runLatchkey(args, {
+          cwd: elsewhere.path,
+          input: 'correct horse 9',
+        })
+        assert.deepEqual([code, stdout], [1, ''], args.join(' '))
+        assert.ok(stderr.startsWith(`latchkey: There is no database in ${elsewhere.path}/data. `), stderr)
+        assert.equal(stderr.split('\n').length, 2)
+      }
+      assert.deepEqual(readdirSync(elsewhere.path), [])
+    } finally {
+      elsewhere.remove()
+    }
+  })
+
+  test('no PG variable of the shell changes the embedded connection', async () => {
+    for (const env of [
+      { PGSSLMODE: 'require' },
+      { PGSSLMODE: 'prefer' },
+      { PGSSLNEGOTIATION: 'direct' },
+      { PGOPTIONS: '-c search_path=nowhere', PGCLIENT_ENCODING: 'LATIN1', PGREPLICATION: 'database' },
+      { PGHOST: '192.0.2.1', PGPORT: '1', PGUSER: 'u', PGDATABASE: 'd', PGPASSWORD: 'p', PGAPPNAME: 'x' },
+      { NODE_PG_FORCE_NATIVE: '1' },
+    ] as Record<string, string>[]) {
+      const { code, stderr } = await runLatchkey(['customer', 'list'], { cwd: folder.path, env })
+      assert.deepEqual([code, stderr], [0, ''], Object.keys(env).join())
+    }
   })
 
   test('a later start creates no customer, and commands use the database of the running service', async (t) => {

@@ -61,6 +61,8 @@ export function listCommands(): readonly LeafCommand[] {
 
   function leaves(command: Command, path: string): readonly LeafCommand[] {
     const words = `${path}${command.name()} `
+    // Explained in the text of the page, as `--help` is.
+    if (command.name() === 'help') return []
     if (command.commands.length > 0) return command.commands.flatMap((next) => leaves(next, words))
     const usage = (words + command.usage().replace('[options]', '').trim()).trim()
     return [{ usage, description: command.description(), options: command.options }]

@@ -1,10 +1,14 @@
 import { type Command, Option } from 'commander'
+import type { YesFlag } from './confirmation.ts'
 import { createCustomerCommands } from './customers.ts'
 import type { Io } from './io.ts'
+import type { JsonFlag } from './json.ts'
 import type { Operations } from './operations.ts'
+import { jsonOption, yesOption } from './options.ts'
 
 interface ImportOptions {
   readonly dryRun?: boolean
+  readonly json?: boolean
   readonly format?: 'csv' | 'ndjson'
 }
 
@@ -19,6 +23,7 @@ export function addCustomerCommands(program: Command, operations: Operations, io
     .command('import')
     .argument('<file>', 'a CSV or NDJSON file; - for standard input')
     .option('--dry-run', 'check every row and change nothing')
+    .addOption(jsonOption())
     .addOption(
       new Option('--format <format>', 'where the file name does not show it').choices(['csv', 'ndjson']),
     )
@@ -29,23 +34,37 @@ export function addCustomerCommands(program: Command, operations: Operations, io
       const format = options.format ?? importFormat(file)
       if (format === null)
         command.error('error: the file name does not show the format; add --format csv or ndjson')
-      await importFile(file, format, options.dryRun === true, operations, io)
+      await importFile({ file, format, ...options }, operations, io)
     })
-  customer.command('list').description('list all customers').action(commands.list)
+  customer
+    .command('list')
+    .addOption(jsonOption())
+    .description('list all customers')
+    .action((flags: JsonFlag) => commands.list(flags))
   withPasswordOptions(customer.command('password').argument('<email>'))
     .description('set the password and revoke the tokens')
     .action((email, options) => commands.password(email, options))
+  customer
+    .command('show')
+    .argument('<email>')
+    .addOption(jsonOption())
+    .description('show a customer and the tokens that are active')
+    .action((email: string, flags: JsonFlag) => commands.show(email, flags))
   for (const [name, description] of [
-    ['show', 'show a customer and the tokens that are active'],
     ['disable', 'refuse logins and revoke the tokens'],
     ['enable', 'accept logins again'],
-    ['delete', 'remove a customer and the tokens'],
   ] as const)
     customer
       .command(name)
       .argument('<email>')
       .description(description)
       .action((email) => commands[name](email))
+  customer
+    .command('delete')
+    .argument('<email>')
+    .addOption(yesOption())
+    .description('remove a customer and the tokens')
+    .action((email: string, flags: YesFlag) => commands.delete(email, flags))
 }
 
 function withPasswordOptions(command: Command): Command {

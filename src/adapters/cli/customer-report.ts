@@ -1,5 +1,7 @@
 import type { Customer } from '../../domain/customer.ts'
 import { type LoginToken, tokenState } from '../../domain/login-token.ts'
+import { toJsonDocument } from './json.ts'
+import { customerFields, tokenFields } from './json-fields.ts'
 import { printable, printableTime } from './printable.ts'
 import { createTable, pairs } from './table.ts'
 
@@ -30,6 +32,20 @@ export function customerReport(customer: Customer, tokens: readonly LoginToken[]
     ['tokens', `${active.length} active, ${count('revoked')} revoked, ${count('expired')} expired`],
   ])
   return active.length === 0 ? summary : `${summary}\n${tokenTable(active)}`
+}
+
+/** Returns the same report as one JSON document. */
+export function customerDocument(customer: Customer, tokens: readonly LoginToken[], nowMs: number): string {
+  const inState = (state: string) => tokens.filter((token) => tokenState(token, nowMs) === state)
+  return toJsonDocument({
+    customer: customerFields(customer),
+    tokens: inState('active').map((token) => tokenFields(token, nowMs)),
+    counts: {
+      active: inState('active').length,
+      revoked: inState('revoked').length,
+      expired: inState('expired').length,
+    },
+  })
 }
 
 function tokenTable(tokens: readonly LoginToken[]): string {

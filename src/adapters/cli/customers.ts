@@ -1,8 +1,11 @@
-import { type Customer, emailProblem, trimmedEmail } from '../../domain/customer.ts'
+import { type Customer, newEmailProblem, trimmedEmail } from '../../domain/customer.ts'
 import { ValidationFailed } from '../../domain/errors.ts'
 import { tokenState } from '../../domain/login-token.ts'
-import { createCustomerTable, customerReport } from './customer-report.ts'
+import { requireConfirmation, type YesFlag } from './confirmation.ts'
+import { createCustomerTable, customerDocument, customerReport } from './customer-report.ts'
 import { type Io, write } from './io.ts'
+import { type JsonFlag, jsonListing, tableListing } from './json.ts'
+import { customerFields } from './json-fields.ts'
 import { formatTokenCount, requireCustomer } from './known-customer.ts'
 import { newPassword, type PasswordSource } from './new-password.ts'
 import type { Operations, Store } from './operations.ts'
@@ -20,11 +23,12 @@ export function createCustomerCommands({ withStore }: Pick<Operations, 'withStor
   return {
     /** `customer add` */
     async add(email: string, { name, ...source }: PasswordSource & { readonly name?: string }) {
-      const problem = emailProblem(trimmedEmail(email))
+      const problem = newEmailProblem(trimmedEmail(email))
       if (problem !== null) throw new ValidationFailed({ email: [problem] })
       const password = await newPassword(source, io)
-      const added = await withStore(({ customers, deadline }) =>
-        customers.add({ email, name: name ?? null, password }, deadline()),
+      const added = await withStore(
+        ({ customers, deadline }) => customers.add({ email, name: name ?? null, password }, deadline()),
+        { mayCreate: true },
       )
       if (added === null) throw new Refusal(`A customer ${trimmedEmail(email)} exists already.`)
       await print(`Added ${printable(added.email)}.\n`)
@@ -40,21 +44,22 @@ export function createCustomerCommands({ withStore }: Pick<Operations, 'withStor
     },
 
     /** `customer list` */
-    list: () =>
+    list: ({ json = false }: JsonFlag = {}) =>
       withStore(async ({ listCustomers }) => {
-        const table = createCustomerTable()
+        const listing = json ? jsonListing('customers', customerFields) : tableListing(createCustomerTable())
         let page = await listCustomers(null, PAGE)
-        if (page.length === 0) await write(io.stderr, 'There are no customers yet.\n')
+        if (page.length === 0 && !json) await write(io.stderr, 'There are no customers yet.\n')
         while (page.length > 0) {
-          if (!(await print(table(page)))) return
+          if (!(await print(listing.page(page)))) return
           page = page.length < PAGE ? [] : await listCustomers(page.at(-1)?.email ?? null, PAGE)
         }
+        await print(listing.end())
       }),
 
     /** `customer show` */
-    show: (email: string) =>
+    show: (email: string, { json = false }: JsonFlag = {}) =>
       change(email, async (customer, { tokensOf, nowMs }) =>
-        customerReport(customer, await tokensOf(customer.id), nowMs()),
+        (json ? customerDocument : customerReport)(customer, await tokensOf(customer.id), nowMs()),
       ),
 
     /** `customer disable` */
@@ -72,8 +77,9 @@ export function createCustomerCommands({ withStore }: Pick<Operations, 'withStor
       }),
 
     /** `customer delete` */
-    delete: (email: string) =>
+    delete: (email: string, flags: YesFlag = {}) =>
       change(email, async (customer, { customers, deadline, tokensOf, nowMs }) => {
+        await requireConfirmation(`Delete ${printable(customer.email)} and all tokens?`, flags, io)
         const held = await tokensOf(customer.id)
         const active = held.filter((token) => tokenState(token, nowMs()) === 'active').length
         requireCustomer(email, (await customers.delete(customer.id, deadline())) || null)

@@ -1,22 +1,31 @@
 import type { Command } from 'commander'
 import type { CheckResult } from '../../lib/check-result.ts'
 import { type Io, write } from './io.ts'
+import { type JsonFlag, toJsonDocument } from './json.ts'
 import type { Diagnosis, Operations } from './operations.ts'
+import { jsonOption } from './options.ts'
 import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 import { createTable } from './table.ts'
+
+interface DoctorFlags extends JsonFlag {
+  readonly all?: boolean
+}
+
+const STATES = ['failure', 'warning', 'ok'] as const
 
 /** Adds the command `doctor`. */
 export function addDoctorCommand(program: Command, operations: Operations, io: Io): void {
   program
     .command('doctor')
-    .option('--json', 'print one JSON document')
+    .option('--all', 'also list the settings that have their default')
+    .addOption(jsonOption())
     .description('check settings, files, hashing and database; change nothing')
-    .action(async ({ json }: { readonly json?: boolean }) => {
+    .action(async ({ json = false, all = false }: DoctorFlags) => {
       const diagnosis = await operations.diagnose()
-      const text = json ? toJson(diagnosis, operations.version) : diagnosisReport(diagnosis)
+      const text = json ? toJson(diagnosis, operations.version) : diagnosisReport(diagnosis, all)
       await write(io.stdout, text)
-      const failures = diagnosis.findings.filter(({ state }) => state === 'failure').length
+      const failures = count(diagnosis, 'failure')
       if (failures > 0) throw new Refusal(failures === 1 ? 'One check failed.' : `${failures} checks failed.`)
     })
 }
@@ -25,17 +34,38 @@ export function addDoctorCommand(program: Command, operations: Operations, io: I
 function toJson({ settings, findings }: Diagnosis, version: string): string {
   const ok = findings.every(({ state }) => state !== 'failure')
   const checks = findings.map(({ facts = {}, ...finding }) => ({ ...finding, facts }))
-  return `${JSON.stringify({ ok, version, settings, checks }, null, 2)}\n`
+  return toJsonDocument({ ok, version, settings, checks })
 }
 
-function diagnosisReport({ settings, findings }: Diagnosis): string {
-  const table = createTable(['SETTING', 'VALUE', 'FROM'])
+/** The findings, the worst first, then the settings, then a summary: the end is what a terminal still shows. */
+function diagnosisReport(diagnosis: Diagnosis, all: boolean): string {
+  const { settings, findings } = diagnosis
+  const lines = STATES.flatMap((state) => findings.filter((finding) => finding.state === state)).map(toLine)
+  const shown = settings.filter(({ source }) => all || source !== 'default')
+  return [lines.join(''), formatSettings(shown), formatSummary(diagnosis, settings.length - shown.length)]
+    .filter(Boolean)
+    .join('\n')
+}
+
+function formatSettings(settings: Diagnosis['settings']): string {
+  if (settings.length === 0) return ''
   const rows = settings.map(({ name, value, source, variable }) => [
     name,
     printable(value ?? '-'),
     source === 'default' || variable === name ? source : `${source}, ${variable}`,
   ])
-  return `${table(rows)}\n${findings.map(toLine).join('')}`
+  return createTable(['SETTING', 'VALUE', 'FROM'])(rows)
+}
+
+function formatSummary(diagnosis: Diagnosis, hidden: number): string {
+  const states = STATES.map((state) => `${count(diagnosis, state)} ${state}`).join(', ')
+  const subject = hidden === 1 ? '1 setting has its' : `${hidden} settings have their`
+  const rest = hidden === 0 ? '' : ` ${subject} default; --all lists all.`
+  return `Checks: ${states}.${rest}\n`
+}
+
+function count({ findings }: Diagnosis, state: CheckResult['state']): number {
+  return findings.filter((finding) => finding.state === state).length
 }
 
 function toLine({ state, name, message, hint }: CheckResult): string {

@@ -28,6 +28,8 @@ function detail(error: unknown): string {
   // When a name has several addresses, node reports an AggregateError without a message.
   if (error instanceof AggregateError && error.errors.length > 0) return detail(error.errors[0])
   if (!(error instanceof Error)) return `${String(error)}; ${unexpected}`
+  if (/native binding/i.test(error.message))
+    return "The program that hashes passwords is not installed: it is in bcrypt's optional packages. Run npm ci without --omit=optional, on this machine."
   const code = 'code' in error ? String(error.code) : ''
   const hint = HINTS.find(([pattern]) => pattern.test(code))?.[1] ?? unexpected
   return `${(error.message || error.name).replaceAll(/\s*\n\s*/g, ' ')}; ${hint}`

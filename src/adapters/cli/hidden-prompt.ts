@@ -21,7 +21,24 @@ async function promptFor(
   problem: (text: string) => string | undefined,
 ): Promise<string> {
   // Loaded here, because few commands prompt.
-  const { isCancel, password } = await import('@clack/prompts')
+  const { password } = await import('@clack/prompts')
+  const input = await untilLeft(io, (signal) =>
+    password({
+      message,
+      validate: (text) => problem(text ?? ''),
+      input: io.stdin,
+      output: io.stderr,
+      signal,
+    }),
+  )
+  return input ?? ''
+}
+
+/** Runs a prompt. Throws `Cancelled` when the operator leaves it: by Ctrl-C, Ctrl-D or the end of the input. */
+export async function untilLeft<T>(
+  io: Io,
+  prompt: (signal: AbortSignal) => Promise<T>,
+): Promise<Exclude<T, symbol>> {
   const leaving = new AbortController()
   const leave = () => leaving.abort()
   // The prompt handles Ctrl-C only; without this, a closed input would leave it waiting for ever.
@@ -30,15 +47,9 @@ async function promptFor(
   }
   io.stdin.on('keypress', onKey).once('end', leave).once('close', leave)
   try {
-    const input = await password({
-      message,
-      validate: (text) => problem(text ?? ''),
-      input: io.stdin,
-      output: io.stderr,
-      signal: leaving.signal,
-    })
-    if (isCancel(input)) throw new Cancelled()
-    return input ?? ''
+    const input = await prompt(leaving.signal)
+    if (typeof input === 'symbol') throw new Cancelled()
+    return input as Exclude<T, symbol>
   } finally {
     io.stdin.off('keypress', onKey).off('end', leave).off('close', leave)
   }

@@ -30,7 +30,7 @@ export async function givenPassword({ passwordStdin }: PasswordSource, io: Io): 
   return askPassword(io)
 }
 
-/** Reads the whole input as strict UTF-8 and removes one line break at its end. */
+/** Reads the whole input as strict UTF-8, and removes a byte-order mark and all line breaks at its end. */
 async function readSecret(input: Readable): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -40,12 +40,19 @@ async function readSecret(input: Readable): Promise<string> {
     if (bytes > MAX_BYTES) throw new Refusal(`Standard input has more than ${MAX_BYTES} bytes.`)
     chunks.push(part)
   }
-  return decoded(Buffer.concat(chunks)).replace(/\r?\n$/, '')
+  return withoutLineBreaks(decoded(Buffer.concat(chunks)))
+}
+
+/** Not a regular expression, which would take quadratic time on a long run of line breaks in the middle. */
+function withoutLineBreaks(text: string): string {
+  let end = text.length
+  while (end > 0 && '\r\n'.includes(text.charAt(end - 1))) end--
+  return text.slice(0, end)
 }
 
 function decoded(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw new Refusal('Standard input is not UTF-8 text.')
   }

@@ -16,8 +16,11 @@ export interface Operations {
   migrate(): Promise<readonly string[]>
   /** Returns the names of the pending migrations. */
   pendingMigrations(): Promise<readonly string[]>
-  /** Opens the database, calls `use`, and closes the database, also when `use` throws. */
-  withStore<T>(use: (store: Store) => Promise<T>): Promise<T>
+  /**
+   * Opens the database, calls `use`, and closes the database, also when `use` throws. Rejects when there is no database,
+   * unless it may be created.
+   */
+  withStore<T>(use: (store: Store) => Promise<T>, options?: { readonly mayCreate: boolean }): Promise<T>
   /** Returns every route in the order of declaration. Does not open the database. */
   routes(): Promise<readonly ListedRoute[]>
   /** Returns the OpenAPI document, and the problems of what it cannot express. Does not open the database. */

@@ -1,8 +1,11 @@
 import { Command } from 'commander'
 import { addCustomerCommands } from './customer-commands.ts'
 import { addDoctorCommand } from './doctor.ts'
+import { completeHelp } from './help.ts'
 import { type Io, write } from './io.ts'
+import { type JsonFlag, toJsonDocument } from './json.ts'
 import type { Operations } from './operations.ts'
+import { jsonOption } from './options.ts'
 import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 import { addSmokeCommand } from './smoke/command.ts'
@@ -37,7 +40,10 @@ export function createProgram(operations: Operations, io: Io): Command {
     .command('migrate')
     .description('bring the database to the current schema')
     .option('--check', 'only list pending migrations; exit 1 if there are any')
-    .action(({ check }: { check?: boolean }) => (check ? checkMigrations() : applyMigrations()))
+    .addOption(jsonOption())
+    .action(({ check, json = false }: JsonFlag & { check?: boolean }) =>
+      check ? checkMigrations(json) : applyMigrations(json),
+    )
 
   addCustomerCommands(program, operations, io)
   addTokenCommands(program, operations, io)
@@ -53,16 +59,22 @@ export function createProgram(operations: Operations, io: Io): Command {
 
   program
     .command('routes')
+    .addOption(jsonOption())
     .description('list the routes, who may call, with which abilities or scopes')
-    .action(listRoutes)
+    .action((flags: JsonFlag) => listRoutes(flags))
   program.command('openapi').description('print the OpenAPI document of the routes').action(printOpenApi)
 
   addDoctorCommand(program, operations, io)
   addSmokeCommand(program, io)
+  completeHelp(program)
 
   return program
 
-  async function listRoutes(): Promise<void> {
+  async function listRoutes({ json = false }: JsonFlag): Promise<void> {
+    if (json) {
+      await write(io.stdout, toJsonDocument({ routes: await operations.routes() }))
+      return
+    }
     const rows = (await operations.routes()).map(({ method, path, auth, abilities, scopes }) => [
       method,
       path,
@@ -75,19 +87,21 @@ export function createProgram(operations: Operations, io: Io): Command {
   async function printOpenApi(): Promise<void> {
     const { document, problems } = await operations.openApi()
     await write(io.stderr, problems.map((problem) => `latchkey: ${printable(problem)}\n`).join(''))
-    await write(io.stdout, `${JSON.stringify(document, null, 2)}\n`)
+    await write(io.stdout, toJsonDocument(document))
   }
 
-  async function applyMigrations(): Promise<void> {
+  async function applyMigrations(json: boolean): Promise<void> {
     const applied = await operations.migrate()
     const lines = applied.map((name) => `Applied ${printable(name)}.\n`)
-    await write(io.stdout, lines.join('') || 'The schema is current.\n')
+    const text = lines.join('') || 'The schema is current.\n'
+    await write(io.stdout, json ? toJsonDocument({ applied }) : text)
   }
 
-  async function checkMigrations(): Promise<void> {
+  async function checkMigrations(json: boolean): Promise<void> {
     const pending = await operations.pendingMigrations()
     const lines = pending.map((name) => `${printable(name)}\n`)
-    await write(io.stdout, lines.join('') || 'The schema is current.\n')
+    const text = lines.join('') || 'The schema is current.\n'
+    await write(io.stdout, json ? toJsonDocument({ pending }) : text)
     if (pending.length > 0)
       throw new Refusal(`Migrations are pending: ${pending.length}. Apply them with the command migrate.`)
   }

@@ -2,6 +2,8 @@ import { durationMs } from '../../lib/duration.ts'
 import { Refusal } from './refusal.ts'
 
 const MINUTE_MS = 60_000
+/** ISO 8601 writes later years with more than four digits. */
+const MAX_TIME_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(?:[Zz]|([+-])(\d{2}):(\d{2})))?$/
 
@@ -17,15 +19,15 @@ export function parseDuration(option: string, text: string): number {
 
 /** Parses a future time: a duration from now, a date (00:00 UTC) or a time. Throws `Refusal`. */
 export function momentAhead(option: string, text: string): ResolveTime {
-  return parseMoment(option, text, 1, 'in the future')
+  return parseMoment(option, text, 1)
 }
 
 /** Parses a past time: a duration ago, a date (00:00 UTC) or a time. Throws `Refusal`. */
 export function momentBack(option: string, text: string): ResolveTime {
-  return parseMoment(option, text, -1, 'in the past')
+  return parseMoment(option, text, -1)
 }
 
-function parseMoment(option: string, text: string, sign: 1 | -1, where: string): ResolveTime {
+function parseMoment(option: string, text: string, sign: 1 | -1): ResolveTime {
   if (/^\d+[a-z]+$/.test(text)) {
     const ms = parseDuration(option, text)
     return (nowMs) => nowMs + sign * ms
@@ -33,7 +35,7 @@ function parseMoment(option: string, text: string, sign: 1 | -1, where: string):
   const match = TIME.exec(text)
   if (match === null)
     throw new Refusal(
-      `${option} must be ${where}: a duration such as 90d, a date such as 2030-01-31, ` +
+      `${option} is not a time. Give a duration such as 90d, a date such as 2030-01-31, ` +
         'or a time such as 2030-01-31T12:00:00Z.',
     )
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((digits) => Number(digits ?? 0)) as [
@@ -53,5 +55,6 @@ function parseMoment(option: string, text: string, sign: 1 | -1, where: string):
     throw new Refusal(`${option} is not a valid date or time.`)
   const offsetMs = (match[8] === '-' ? -1 : 1) * (offsetHour * 60 + offsetMinute) * MINUTE_MS
   const atMs = local + Number((match[7] ?? '').padEnd(3, '0')) - offsetMs
+  if (atMs > MAX_TIME_MS) throw new Refusal(`${option} is after the year 9999.`)
   return () => atMs
 }

@@ -1,7 +1,15 @@
 import { type Command, Option } from 'commander'
+import type { YesFlag } from './confirmation.ts'
 import type { Io } from './io.ts'
+import type { JsonFlag } from './json.ts'
 import type { Operations } from './operations.ts'
+import { jsonOption, yesOption } from './options.ts'
 import { type CreateOptions, createTokenCommands } from './tokens.ts'
+
+interface RevokeOptions extends YesFlag {
+  readonly name?: string
+  readonly issuedBefore?: string
+}
 
 /** Declares the commands of `token`. */
 export function addTokenCommands(program: Command, operations: Operations, io: Io): void {
@@ -18,8 +26,9 @@ export function addTokenCommands(program: Command, operations: Operations, io: I
   token
     .command('list')
     .argument('[email]')
+    .addOption(jsonOption())
     .description('list the tokens of a customer, or of all')
-    .action(commands.list)
+    .action((email: string | undefined, flags: JsonFlag) => commands.list(email, flags))
   const revoke = token
     .command('revoke')
     .argument('[email]')
@@ -30,11 +39,12 @@ export function addTokenCommands(program: Command, operations: Operations, io: I
         'of all customers: a time, or a duration ago such as 2h',
       ).conflicts('name'),
     )
+    .addOption(yesOption())
     .description("revoke a customer's tokens, or old ones of all")
-    .action((email: string | undefined, options: { name?: string; issuedBefore?: string }) => {
+    .action((email: string | undefined, options: RevokeOptions) => {
       if (email !== undefined && options.issuedBefore === undefined) return commands.revoke(email, options)
       if (email === undefined && options.issuedBefore !== undefined)
-        return commands.revokeIssuedBefore(options.issuedBefore)
+        return commands.revokeIssuedBefore(options.issuedBefore, options)
       return revoke.error('give either an e-mail or --issued-before')
     })
   token

@@ -1,14 +1,18 @@
 import { RevocationIncomplete } from '../../application/management/revoke-all-issued-before.ts'
 import type { Customer } from '../../domain/customer.ts'
+import { tokenState } from '../../domain/login-token.ts'
+import { requireConfirmation, type YesFlag } from './confirmation.ts'
 import { explain } from './explain.ts'
 import { Interrupted, interruptible } from './interruption.ts'
 import { type Io, write } from './io.ts'
+import { type JsonFlag, jsonListing, type Listing, tableListing } from './json.ts'
+import { tokenFields } from './json-fields.ts'
 import { formatTokenCount, requireCustomer } from './known-customer.ts'
 import type { Operations, Store } from './operations.ts'
-import { printable } from './printable.ts'
+import { printable, printableTime } from './printable.ts'
 import { Refusal } from './refusal.ts'
 import { momentAhead, momentBack, parseDuration } from './times.ts'
-import { createTokenTable } from './token-report.ts'
+import { createTokenTable, type ShownToken } from './token-report.ts'
 
 const PAGE = 500
 
@@ -41,23 +45,30 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
     },
 
     /** `token list` */
-    async list(email?: string) {
-      if (email !== undefined) return listByCustomer(email)
+    async list(email: string | undefined, { json = false }: JsonFlag = {}) {
+      if (email !== undefined) return listByCustomer(email, json)
       await withStore(async ({ tokens, deadline, nowMs }) => {
-        const table = createTokenTable('with owners', nowMs())
+        const listing = createListing('with owners', nowMs(), json)
         let page = await tokens.list({ after: null, limit: PAGE }, deadline())
-        if (page.tokens.length === 0) await write(io.stderr, 'There are no tokens yet.\n')
+        if (page.tokens.length === 0 && !json) await write(io.stderr, 'There are no tokens yet.\n')
         while (page.tokens.length > 0) {
-          if (!(await print(table(page.tokens))) || page.end === null) return
+          if (!(await print(listing.page(page.tokens)))) return
+          if (page.end === null) break
           page = await tokens.list({ after: page.end, limit: PAGE }, deadline())
         }
+        await print(listing.end())
       })
     },
 
     /** `token revoke <email>` */
-    async revoke(email: string, { name }: { readonly name?: string }) {
+    async revoke(email: string, { name, ...flags }: YesFlag & { readonly name?: string }) {
       const { customer, revoked } = await withStore(async (store) => {
         const found = await findCustomer(email, store)
+        const active = (await store.tokensOf(found.id)).filter(
+          (token) => tokenState(token, store.nowMs()) === 'active' && (name ?? token.name) === token.name,
+        )
+        const question = `Revoke ${formatTokenCount(active.length)} of ${printable(found.email)}?`
+        if (active.length > 1) await requireConfirmation(question, flags, io)
         return {
           customer: found,
           revoked: await store.tokens.revoke(found.id, name === undefined ? {} : { name }, store.deadline()),
@@ -71,13 +82,17 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
     },
 
     /** `token revoke --issued-before` */
-    async revokeIssuedBefore(text: string) {
+    async revokeIssuedBefore(text: string, flags: YesFlag = {}) {
       const before = momentBack('--issued-before', text)
-      const revoked = await withStore(({ tokens, deadline, nowMs }) => {
-        const beforeMs = before(nowMs())
-        if (beforeMs > nowMs()) throw new Refusal('--issued-before must be in the past.')
-        return interruptible((signal) => tokens.revokeIssuedBefore(beforeMs, deadline, signal))
-      }).catch((error: unknown) => {
+      const revoked = await interruptible((signal) =>
+        withStore(async ({ tokens, deadline, nowMs }) => {
+          const beforeMs = before(nowMs())
+          if (beforeMs > nowMs()) throw new Refusal('--issued-before must be in the past.')
+          const time = printableTime(beforeMs)
+          await requireConfirmation(`Revoke the tokens of all customers issued before ${time}?`, flags, io)
+          return tokens.revokeIssuedBefore(beforeMs, deadline, signal)
+        }),
+      ).catch((error: unknown) => {
         throw error instanceof RevocationIncomplete ? new Refusal(describeIncomplete(error)) : error
       })
       await print(`Revoked ${formatTokenCount(revoked)} of all customers, on every instance.\n`)
@@ -93,15 +108,24 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
     },
   }
 
-  async function listByCustomer(email: string): Promise<void> {
+  async function listByCustomer(email: string, json: boolean): Promise<void> {
     const report = await withStore(async (store) => {
       const { id } = await findCustomer(email, store)
       const tokens = await store.tokens.listByCustomer(id, store.deadline())
-      if (tokens.length === 0) return null
-      return createTokenTable('of one', store.nowMs())(tokens.map((token) => ({ token })))
+      if (tokens.length === 0 && !json) return null
+      const listing = createListing('of one', store.nowMs(), json)
+      return listing.page(tokens.map((token) => ({ token }))) + listing.end()
     })
     await (report === null ? write(io.stderr, `${email} has no tokens yet.\n`) : print(report))
   }
+}
+
+function createListing(columns: 'with owners' | 'of one', nowMs: number, json: boolean): Listing<ShownToken> {
+  if (!json) return tableListing(createTokenTable(columns, nowMs))
+  return jsonListing('tokens', ({ token, ownerEmail }) => ({
+    ...tokenFields(token, nowMs),
+    ...(ownerEmail === undefined ? {} : { email: ownerEmail }),
+  }))
 }
 
 async function findCustomer(email: string, { customers, deadline }: Store): Promise<Customer> {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { type ConfigurationProblem, ConfigurationRefused } from './configuration-refused.ts'
 import { decodeDotEnv } from './dot-env.ts'
 import { readConfiguration } from './read-configuration.ts'
@@ -11,7 +11,8 @@ import { type Survey, surveyConfiguration } from './survey.ts'
  * `ConfigurationRefused`.
  */
 export function readProcessConfiguration(): ReturnType<typeof readConfiguration> {
-  return readConfiguration({ env: process.env, dotEnv: dotEnvText() })
+  const { configuration, warnings } = readConfiguration({ env: process.env, dotEnv: dotEnvText() })
+  return { configuration, warnings: [...foreignDotEnv(), ...warnings] }
 }
 
 /** A survey, and the files that contain its secrets. */
@@ -33,7 +34,8 @@ export function surveyProcess(): ProcessSurvey {
   const sources = { env: process.env, dotEnv }
   const survey = surveyConfiguration(sources)
   const problems = [...unread, ...survey.problems]
-  return { ...survey, problems, files: findSecretFiles(survey, readVariables(sources)) }
+  const warnings = [...foreignDotEnv(), ...survey.warnings]
+  return { ...survey, problems, warnings, files: findSecretFiles(survey, readVariables(sources)) }
 }
 
 function findSecretFiles(
@@ -48,6 +50,13 @@ function findSecretFiles(
   const secrets: readonly string[] = SETTINGS.filter(({ secret }) => secret).map(({ name }) => name)
   const hasSecret = settings.some(({ source, variable: from }) => source === '.env' && secrets.includes(from))
   return hasSecret ? [...named, { name: '.env', path: '.env' }] : named
+}
+
+/** Returns a warning if another account than root owns the `.env` file: it decides on the settings of this process. */
+function foreignDotEnv(): readonly string[] {
+  const owner = statSync('.env', { throwIfNoEntry: false })?.uid
+  if (owner === undefined || owner === 0 || owner === process.geteuid?.()) return []
+  return [`The file .env in the working directory belongs to another account (${owner}) and is read.`]
 }
 
 function dotEnvText(): string | null {

@@ -3,7 +3,7 @@ import { duration, durationOrNever, durationOrZero, timer } from './durations.ts
 import { loginLimit } from './login-limits.ts'
 import { serviceTokens } from './service-tokens.ts'
 import { optionalSetting, type SettingValues, setting } from './setting.ts'
-import { databaseUrl, origins, publicUrl } from './urls.ts'
+import { databaseUrl, headerNames, origins, publicUrl } from './urls.ts'
 import {
   enumValue,
   file,
@@ -320,6 +320,15 @@ export const SETTINGS = [
     parser: origins,
     meaning: 'comma-separated origins; unset: no CORS headers',
     example: 'https://app.example.com,http://localhost:5173',
+  }),
+  optionalSetting({
+    name: 'CORS_HEADERS',
+    key: 'corsHeaders',
+    shownDefault: 'unset',
+    unset: [],
+    parser: headerNames,
+    meaning: 'comma-separated request headers that the origins may send besides the usual ones',
+    example: 'Idempotency-Key,X-Tenant',
   }),
 ] as const
 

@@ -20,17 +20,20 @@ export interface Found {
   readonly from: string
 }
 
-/** Returns a function that reads a variable from the environment or, failing that, from the `.env` file. */
+/**
+ * Returns a function that reads a variable from the environment or, failing that, from the `.env` file. An empty value
+ * counts as unset, because a compose file passes an unset variable on as an empty one.
+ */
 export function readVariables({ env, dotEnv }: Sources): (name: string) => string | undefined {
   const { variables } = parseDotEnv(dotEnv ?? '')
-  return (name) => getOwn(env, name) ?? variables.get(name)
+  return (name) => getOwn(env, name) || variables.get(name) || undefined
 }
 
 /** Returns a function that returns the source of a variable. */
 export function settingOrigins(sources: Sources): (name: string) => 'environment' | '.env' | 'default' {
   const fromEither = readVariables(sources)
   return (name) => {
-    if (getOwn(sources.env, name) !== undefined) return 'environment'
+    if (getOwn(sources.env, name)) return 'environment'
     return fromEither(name) === undefined ? 'default' : '.env'
   }
 }
@@ -53,7 +56,6 @@ export function findSettings(sources: Sources): {
     if (text !== undefined && path !== undefined)
       return refuse(name, `Is set together with ${fileVariable}; keep one of the two.`, setting)
     if (path !== undefined) return readSecret(fileVariable, path, setting)
-    if (text === '') return refuse(name, 'Is empty; leave it out to have the default.', setting)
     return { text: text ?? setting.default, from: name }
   }
 

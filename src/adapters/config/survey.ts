@@ -1,8 +1,10 @@
 import type { Configuration } from '../../application/configuration.ts'
 import type { ConfigurationProblem } from './configuration-refused.ts'
 import { sparedByDescriptors } from './connection-limit.ts'
+import { parseDotEnv } from './dot-env.ts'
 import { hashingThreads, parseThreadPoolSize } from './hashing-threads.ts'
 import { maskedUrl } from './masked-url.ts'
+import { findMisspeltNames } from './misspelt-names.ts'
 import { findContradictions, parseSettings } from './parse-settings.ts'
 import type { Setting } from './setting.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
@@ -41,6 +43,7 @@ export function surveyConfiguration(sources: Sources): Survey {
     // Only from the environment: libuv does not read the `.env` file.
     threadPoolSize: parseThreadPoolSize(sources.env.UV_THREADPOOL_SIZE),
   }
+  const misspelt = findMisspeltNames(parseDotEnv(sources.dotEnv ?? '').variables.keys())
   const findOrigin = settingOrigins(sources)
   const refused = new Set(problems.map(({ name }) => name))
   const settings = SETTINGS.map((setting) => {
@@ -48,7 +51,7 @@ export function surveyConfiguration(sources: Sources): Survey {
     const value = refused.has(from) || text === null ? null : formatValue(setting, text)
     return { name: setting.name, value, source: findOrigin(from), variable: from }
   })
-  return { settings, problems, warnings: findWarnings(configuration), configuration }
+  return { settings, problems, warnings: [...misspelt, ...findWarnings(configuration)], configuration }
 }
 
 function formatValue({ name, secret }: Setting, text: string): string {

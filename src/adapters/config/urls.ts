@@ -1,6 +1,10 @@
+import { accessSync, constants } from 'node:fs'
 import * as v from 'valibot'
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
+
+/** A comma in the host of the address, or in `?host=` unless it is the folder of a socket. */
+const SEVERAL_HOSTS = /^[^/]*\/\/(?:[^/?]*@)?[^/?@]*,[^/?@]*(?:[/?]|$)|[?&]host=(?!\/|%2f)[^&]*(?:,|%2c)/i
 
 /**
  * The URL of a PostgreSQL server. Its host may also be given in `?host=`, as for a socket's folder. Ambiguous URLs are
@@ -24,7 +28,10 @@ export const publicUrl = v.pipe(
   v.transform((text) => text.replace(/\/+$/, '')),
 )
 
-/** Comma-separated origins, serialized as browsers send them (RFC 6454, section 6.1). */
+/**
+ * Comma-separated origins, serialized as browsers send them (RFC 6454, section 6.1). Apps in a web view and browser
+ * extensions have schemes of their own, such as `capacitor://localhost`.
+ */
 export const origins = v.pipe(
   v.string(),
   v.transform((text): readonly string[] => [...new Set(text.split(',').map((origin) => origin.trim()))]),
@@ -32,16 +39,36 @@ export const origins = v.pipe(
     (list) =>
       list.every((origin) => {
         const url = parseUrl(origin)
-        return url !== null && isWeb(url) && url.origin === origin
+        if (url === null) return false
+        return isWeb(url) ? url.origin === origin : CUSTOM_ORIGIN.test(origin)
       }),
     'Must be origins with commas between them, each as browsers send it: scheme, lower-case host, no path.',
   ),
 )
 
+/** The schemes of files and of documents without an address have no origin. */
+const CUSTOM_ORIGIN =
+  /^(?!file:|data:|blob:|about:|javascript:|wss?:|ftp:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+(?::\d{1,5})?$/
+
+/** Comma-separated names of request headers (RFC 9110, section 5.1). */
+export const headerNames = v.pipe(
+  v.string(),
+  v.transform((text): readonly string[] => [...new Set(text.split(',').map((name) => name.trim()))]),
+  v.check(
+    (list) => list.every((name) => /^[\w!#$%&'+.^`|~-]+$/.test(name)),
+    'Must be names of request headers with commas between them.',
+  ),
+)
+
 function databaseUrlProblem(text: string): string | null {
+  return urlProblem(text) ?? certificateProblem(new URL(text))
+}
+
+function urlProblem(text: string): string | null {
   // The authority ends at the first of these, a fragment is ignored, and `:` separates user and password.
   if (/#|^[^/]*\/\/[^/?]*[/?].*@/s.test(text))
     return 'Has a /, ?, # or @ that must be percent-encoded; write special characters of the password as %XX.'
+  if (SEVERAL_HOSTS.test(text)) return 'Names several hosts; give one host only.'
   const url = parseUrl(text)
   if (url === null || !namesServer(text, url))
     return 'Must be a postgres:// or postgresql:// address with a host; write special characters of the password as %XX.'
@@ -53,6 +80,19 @@ function databaseUrlProblem(text: string): string | null {
   const port = url.searchParams.get('port')
   if (port !== null && !(/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65535))
     return 'Has a port that is not a whole number from 1 to 65535.'
+  return null
+}
+
+function certificateProblem({ searchParams }: URL): string | null {
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
+    const path = searchParams.get(name)
+    if (path === null || (name === 'sslrootcert' && path === 'system')) continue
+    try {
+      accessSync(path, constants.R_OK)
+    } catch {
+      return `Has a parameter ${name} with a file that does not exist or cannot be read.`
+    }
+  }
   return null
 }
 

@@ -15,6 +15,7 @@ import { type Binaries, cannotRun } from './binaries.ts'
 import type { DataFolder } from './data-folder.ts'
 import { isEarlySignal } from './early-signal.ts'
 import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
+import { checkAccess } from './folder-access.ts'
 import type { Host } from './host.ts'
 import { killOrphans } from './postmaster.ts'
 import { accountIdentity, SERVER_ENV } from './server-arguments.ts'
@@ -27,6 +28,7 @@ import { syncFolder } from './sync-folder.ts'
 export async function ensureCluster(host: Host, folder: DataFolder, binaries: Binaries): Promise<boolean> {
   await removeDrafts(folder.path)
   if (existsSync(folder.cluster)) {
+    checkAccess(host, folder)
     checkVersion(folder, binaries.major)
     return false
   }

@@ -80,6 +80,6 @@ export async function openEmbeddedPostgres(
     }
   } catch (error) {
     await serviceLock?.release()
-    throw toRefusal(error, dataDir)
+    throw toRefusal(error, dataDir, host)
   }
 }

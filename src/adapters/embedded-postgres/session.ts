@@ -32,10 +32,23 @@ export async function openSession(address: ServerAddress): Promise<ServerSession
   }
 }
 
-/** Returns the connection URL of clients; it contains the password. */
-export function connectionUrl({ host, port, password }: ServerAddress): string {
-  if (!host.includes('/')) return `postgresql://latchkey:${password}@${host}:${port}/latchkey`
-  return `postgresql://latchkey:${password}@localhost:${port}/latchkey?host=${encodeURIComponent(host)}`
+/**
+ * What the driver would otherwise read from `PG` variables of the shell, such as PGSSLMODE: they are meant for another
+ * server.
+ */
+const OWN_PARAMETERS = {
+  sslmode: 'disable',
+  sslnegotiation: 'postgres',
+  client_encoding: 'UTF8',
+  replication: 'false',
+  options: '-ctimezone=UTC',
+}
+
+/** Returns the connection URL of clients; it contains the password. No variable of the shell changes its meaning. */
+export function connectionUrl({ host, port, password }: ServerAddress, database = 'latchkey'): string {
+  const isSocket = host.includes('/')
+  const parameters = new URLSearchParams({ ...(isSocket ? { host } : {}), ...OWN_PARAMETERS })
+  return `postgresql://latchkey:${password}@${isSocket ? 'localhost' : host}:${port}/${database}?${parameters}`
 }
 
 const INVALID_CATALOG_NAME = '3D000'
@@ -88,9 +101,7 @@ async function connect(address: ServerAddress, database: string): Promise<Server
 function createClient(address: ServerAddress, database: string): { client: pg.Client; socket: Socket } {
   const socket = new Socket()
   const client = new pg.Client({
-    ...address,
-    user: 'latchkey',
-    database,
+    connectionString: connectionUrl(address, database),
     application_name: SESSION_NAME,
     connectionTimeoutMillis: 3_000,
     query_timeout: 3_000,

@@ -11,12 +11,23 @@ export interface CountedCache<Value> extends Cache<Value> {
   size(): number
 }
 
-/** Creates a cache of at most `maxEntries`. A full cache evicts the oldest entry. */
+interface Entry<Value> {
+  readonly value: Value
+  readonly expiresAtMs: number
+}
+
+/**
+ * Creates a cache of at most `maxEntries`. A full cache evicts the oldest entry. Entries expire by the monotonic clock, so
+ * that none outlives its time when the wall clock is set back.
+ */
 export function nodeCache<Value>({
   maxEntries,
+  monotonicMs = () => performance.now(),
   onEvicted = () => {},
 }: {
   readonly maxEntries: number
+  /** Returns the monotonic time in milliseconds. Default: that of this process. */
+  readonly monotonicMs?: () => number
   /** Called for each evicted entry. */
   readonly onEvicted?: (() => void) | undefined
 }): CountedCache<Value> {
@@ -25,23 +36,22 @@ export function nodeCache<Value>({
   const order = new Set<string>()
   let removed: (key: string, value: Value) => void = () => {}
   let isSweeping = false
-  entries.on('del', (key: string, value: Value) => {
+  entries.on('del', (key: string, entry: Entry<Value>) => {
     order.delete(key)
-    removed(key, value)
+    removed(key, entry.value)
   })
 
   return {
-    get: (key) => entries.get<Value>(key),
+    get,
     set(key, value, ttlMs) {
       entries.del(key)
-      // The library counts in seconds, and 0 and NaN mean forever.
-      const ttlSeconds = ttlMs / 1000
-      if (!(ttlSeconds > 0)) return
+      if (!(ttlMs > 0)) return
       if (order.size >= maxEntries) {
         entries.del(first(order))
         onEvicted()
       }
-      entries.set(key, value, ttlSeconds)
+      // Without a TTL of the library, which uses the wall clock.
+      entries.set(key, { value, expiresAtMs: monotonicMs() + ttlMs })
       order.add(key)
       if (!isSweeping) sweepLater()
     },
@@ -58,11 +68,19 @@ export function nodeCache<Value>({
     size: () => order.size,
   }
 
+  function get(key: string): Value | undefined {
+    const entry = entries.get<Entry<Value>>(key)
+    if (entry === undefined) return undefined
+    if (monotonicMs() < entry.expiresAtMs) return entry.value
+    entries.del(key)
+    return undefined
+  }
+
   /** Removes expired entries that are never read, oldest first, up to the first valid one. */
   function sweep(): void {
     let gone = 0
     for (const key of order) {
-      if (entries.get(key) !== undefined || ++gone === SLICE_SIZE) break
+      if (get(key) !== undefined || ++gone === SLICE_SIZE) break
     }
     if (gone === SLICE_SIZE) setImmediate(sweep)
     else if (order.size > 0) sweepLater()

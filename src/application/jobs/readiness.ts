@@ -14,7 +14,7 @@ export interface DatabaseStatus {
 export interface Readiness {
   /** Checks the database once; concurrent calls share the check. Returns the debounced state and the result of the check. */
   ask(): Promise<{ readonly ready: boolean; readonly checkStatus: DatabaseStatus }>
-  /** Stops the timer that repeats the check. */
+  /** Stops repeating the check, also after one that is in progress. */
   close(): void
 }
 
@@ -33,13 +33,17 @@ export function debouncedReadiness(checkStatus: () => Promise<DatabaseStatus>, c
   let contrarySinceMs: number | null = null
   let pendingCheck: Promise<DatabaseStatus> | null = null
   let cancelRecheck = () => {}
+  let isClosed = false
 
   return {
     async ask() {
       const found = await checkOnce()
       return { ready, checkStatus: found }
     },
-    close: () => cancelRecheck(),
+    close() {
+      isClosed = true
+      cancelRecheck()
+    },
   }
 
   function checkOnce(): Promise<DatabaseStatus> {
@@ -67,7 +71,7 @@ export function debouncedReadiness(checkStatus: () => Promise<DatabaseStatus>, c
       if (clock.monotonicMs() - contrarySinceMs >= HOLD_MS) {
         ready = isWell
         contrarySinceMs = null
-      } else cancelRecheck = clock.after(RECHECK_MS, () => void checkOnce())
+      } else if (!isClosed) cancelRecheck = clock.after(RECHECK_MS, () => void checkOnce())
     }
   }
 }

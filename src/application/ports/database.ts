@@ -38,6 +38,11 @@ export interface DatabaseContext {
   readonly configuration: Configuration
   readonly log: Log
   readonly clock: Clock
+  /**
+   * False for a command that only reads or changes data: it rejects when the database does not exist, instead of creating
+   * it. Default: true.
+   */
+  readonly mayCreate?: boolean
   /** Called repeatedly with the time that a notification of this process took to return to it, in milliseconds. */
   readonly onInvalidationLag?: ((lagMs: number) => void) | undefined
 }

@@ -1,4 +1,4 @@
-import { emailProblem, foldedEmail, nameProblem, trimmedEmail } from '../../domain/customer.ts'
+import { foldedEmail, nameProblem, newEmailProblem, trimmedEmail } from '../../domain/customer.ts'
 import { passwordHashProblem } from '../../domain/password.ts'
 import type { Deadline } from '../deadline.ts'
 import type { CustomerCredentials } from '../ports/customers.ts'
@@ -105,7 +105,7 @@ export function createImportCustomers({
 
 function rowProblem({ email, name, passwordHash }: ReadRow): string | null {
   return (
-    inField('email', emailProblem(trimmedEmail(email))) ??
+    inField('email', newEmailProblem(trimmedEmail(email))) ??
     // Columns of a fixed width are padded, and a hash contains no white space.
     inField('password_hash', passwordHashProblem(passwordHash.trim())) ??
     inField('name', nameProblem(name?.trim() ?? ''))

@@ -1,4 +1,4 @@
-import { type Customer, emailProblem, nameProblem, trimmedEmail } from '../../domain/customer.ts'
+import { type Customer, nameProblem, newEmailProblem, trimmedEmail } from '../../domain/customer.ts'
 import type { Deadline } from '../deadline.ts'
 import { hashNewPassword, type NewPassword } from '../management/hash-new-password.ts'
 import { requireValid } from '../management/require-valid.ts'
@@ -45,7 +45,7 @@ export function createManageCustomers(
 
   return {
     async add({ email, name, password }, deadline) {
-      requireValid('email', emailProblem(trimmedEmail(email)))
+      requireValid('email', newEmailProblem(trimmedEmail(email)))
       if (name !== null) requireValid('name', nameProblem(name))
       const customer: Customer = {
         id: ids.next(),

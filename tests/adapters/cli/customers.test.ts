@@ -18,10 +18,12 @@ describe('customer add', () => {
   for (const [title, input, password] of [
     ['one line break', `${PASSWORD}\n`, PASSWORD],
     ['one line break of Windows', `${PASSWORD}\r\n`, PASSWORD],
-    ['only the last of two line breaks', `${PASSWORD}\n\n`, `${PASSWORD}\n`],
+    ['all line breaks at the end', `${PASSWORD}\n\r\n\n`, PASSWORD],
+    ['no line break in the middle', `${PASSWORD}\n${PASSWORD}\n`, `${PASSWORD}\n${PASSWORD}`],
     ['no space', ` ${PASSWORD} `, ` ${PASSWORD} `],
-    ['no lone carriage return', `${PASSWORD}\r`, `${PASSWORD}\r`],
-    ['no byte-order mark', `\ufeff${PASSWORD}`, `\ufeff${PASSWORD}`],
+    ['a lone carriage return at the end', `${PASSWORD}\r`, PASSWORD],
+    ['a byte-order mark', `\ufeff${PASSWORD}`, PASSWORD],
+    ['both', `\ufeff${PASSWORD}\r\n`, PASSWORD],
   ] as const)
     test(`removes ${title} from the password`, async () => {
       const { run, hashOf } = makeCommandLine()
@@ -111,7 +113,6 @@ describe('customer add', () => {
       HASH.slice(1),
       HASH.slice(0, 59),
       `${HASH}    `,
-      `${HASH}\r`,
       ` ${HASH}`,
       `"${HASH}"`,
       `${HASH}\u0000junk`,
@@ -181,7 +182,7 @@ describe('customer disable, enable and delete', () => {
   for (const [count, words] of [
     [0, '0 tokens'],
     [1, '1 token'],
-    [1000, '1000 tokens'],
+    [1000, '1,000 tokens'],
   ] as const)
     test(`disable and delete revoke ${words} and say so`, async () => {
       const { run, put, putToken, store } = makeCommandLine()

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { runCli } from '../../../src/adapters/cli/run-cli.ts'
-import { fakeHash, makeCommandLine, type Outcome, toJsonText } from './command-line.ts'
+import { fakeHash, makeCommandLine, NOW_MS, type Outcome, toJsonText } from './command-line.ts'
 
 const PASSWORD = 'correct horse'
 const CTRL_C = '\u0003'
@@ -82,5 +82,51 @@ describe('The password prompt', () => {
     const argv = ['customer', 'password', 'ana@example.com']
     assert.equal((await typing(command, argv, `${PASSWORD}\r`, `${PASSWORD}\r`)).code, 0)
     assert.equal(await command.hashOf('ana@example.com'), fakeHash(PASSWORD))
+  })
+})
+
+describe('A destructive command', () => {
+  const commands: readonly (readonly string[])[] = [
+    ['customer', 'delete', 'ana@example.com'],
+    ['token', 'revoke', 'ana@example.com'],
+    ['token', 'revoke', '--issued-before', '1h'],
+  ]
+  async function prepared() {
+    const command = makeCommandLine()
+    const id = await command.put('ana@example.com')
+    for (let count = 0; count < 2; count++) command.putToken(id, { createdAtMs: NOW_MS - 7_200_000 })
+    const active = () =>
+      [...command.store.tokens.values()].filter((token) => token.revokedAtMs === null).length
+    return { command, active }
+  }
+
+  for (const argv of commands) {
+    const name = argv.join(' ')
+    test(`asks on a terminal: ${name}`, async () => {
+      for (const [answer, left] of [
+        ['y', 0],
+        ['n', 2],
+        [CTRL_C, 2],
+        [null, 2],
+      ] as const) {
+        const { command, active } = await prepared()
+        const { code, raw } = await typing(command, argv, answer)
+        assert.deepEqual([code, active(), raw], [left === 0 ? 0 : 1, left, false], String(answer))
+      }
+    })
+
+    test(`does not ask with --yes, or without a terminal: ${name}`, async () => {
+      const first = await prepared()
+      assert.equal((await typing(first.command, [...argv, '--yes'])).code, 0)
+      const second = await prepared()
+      assert.equal((await second.command.run(argv)).code, 0)
+      assert.deepEqual([first.active(), second.active()], [0, 0])
+    })
+  }
+
+  test('does not ask before it revokes a single token', async () => {
+    const command = makeCommandLine()
+    command.putToken(await command.put('ana@example.com'))
+    assert.equal((await typing(command, ['token', 'revoke', 'ana@example.com'])).code, 0)
   })
 })

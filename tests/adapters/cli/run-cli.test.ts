@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createProgram } from '../../../src/adapters/cli/program.ts'
 import { Refusal } from '../../../src/adapters/cli/refusal.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
-import { makeCommandLine } from './command-line.ts'
+import { makeCommandLine, NOW_MS } from './command-line.ts'
 
 describe('latchkey', () => {
   for (const argv of [[], ['serve']])
@@ -24,6 +25,24 @@ describe('latchkey', () => {
       assert.match(stdout, /^Usage: latchkey/)
       assert.ok(stdout.split('\n').every((line) => line.length <= 80))
     })
+
+  test('shows an example in the help of every command, in 80 columns', async () => {
+    const { operations, run } = makeCommandLine()
+    const program = createProgram(operations, process)
+    const all = program.commands.flatMap((command) => [
+      [command.name()],
+      ...command.commands.map((next) => [command.name(), next.name()]),
+    ])
+    for (const words of [[], ...all.filter((words) => words.at(-1) !== 'help')]) {
+      const { stdout } = await run(['help', ...words])
+      assert.match(stdout, /^Example:\n {2}\S/m, words.join(' '))
+      assert.equal(stdout, (await run([...words, '--help'])).stdout)
+      assert.deepEqual(
+        stdout.split('\n').filter((line) => line.length > 80),
+        [],
+      )
+    }
+  })
 
   test('names every command in its help', async () => {
     const { run } = makeCommandLine()
@@ -57,6 +76,9 @@ describe('latchkey', () => {
     [['customer', 'add', 'a@b', '--name'], /argument missing/],
     [['customer', 'add', 'a@b', '--hash-stdin', '--password-stdin'], /cannot be used with/],
     [['customer', 'remove', 'a@b'], /unknown command 'remove'/],
+    [['help', 'foo'], /unknown command 'foo'/],
+    [['help', 'customer', 'foo'], /unknown command 'customer foo'/],
+    [['customer', 'help', 'foo'], /unknown command 'foo'/],
     [['\u001b[2J'], /unknown command '\ufffd\[2J'/],
   ] as const)
     test(`refuses ${JSON.stringify(argv)} as wrong usage in one line`, async () => {
@@ -140,6 +162,115 @@ describe('migrate', () => {
       stdout: 'The schema is current.\n',
       stderr: '',
     })
+  })
+})
+
+describe('--json', () => {
+  const document = async (argv: readonly string[], command = makeCommandLine()) => {
+    const { stdout, stderr } = await command.run([...argv, '--json'])
+    return { ...JSON.parse(stdout), stderr }
+  }
+
+  test('prints the customers and tokens, and an empty list when there are none', async () => {
+    const command = makeCommandLine()
+    assert.deepEqual(await document(['customer', 'list'], command), { customers: [], stderr: '' })
+    assert.deepEqual(await document(['token', 'list'], command), { tokens: [], stderr: '' })
+    const id = await command.put('ana@example.com', { name: 'Ana' })
+    await command.put('bea@example.com', { disabledAtMs: NOW_MS })
+    command.putToken(id, { name: 'bot', expiresAtMs: NOW_MS + 1 })
+    const { customers } = await document(['customer', 'list'], command)
+    assert.deepEqual(customers[0], {
+      id,
+      email: 'ana@example.com',
+      name: 'Ana',
+      state: 'active',
+      created_at: '2025-01-02T03:04:05.678Z',
+      disabled_at: null,
+    })
+    assert.deepEqual([customers.length, customers[1].state], [2, 'disabled'])
+    const { tokens } = await document(['token', 'list'], command)
+    const token = {
+      id: tokens[0].id,
+      customer_id: id,
+      name: 'bot',
+      state: 'active',
+      abilities: ['*'],
+      created_at: '2025-01-02T03:04:05.678Z',
+      last_used_at: null,
+      expires_at: '2025-01-02T03:04:05.679Z',
+      revoked_at: null,
+    }
+    assert.deepEqual(tokens, [{ ...token, email: 'ana@example.com' }])
+    assert.deepEqual((await document(['token', 'list', 'ana@example.com'], command)).tokens, [token])
+    assert.deepEqual(await document(['customer', 'show', 'ana@example.com'], command), {
+      customer: customers[0],
+      tokens: [token],
+      counts: { active: 1, revoked: 0, expired: 0 },
+      stderr: '',
+    })
+  })
+
+  test('prints the routes and the migrations', async () => {
+    const route = { method: 'GET', path: '/api/a', auth: 'none', abilities: [] }
+    assert.deepEqual((await document(['routes'], makeCommandLine({ routes: async () => [route] }))).routes, [
+      route,
+    ])
+    const command = makeCommandLine({
+      migrate: async () => ['0001'],
+      pendingMigrations: async () => ['0001'],
+    })
+    assert.deepEqual((await document(['migrate'], command)).applied, ['0001'])
+    const check = await command.run(['migrate', '--check', '--json'])
+    assert.deepEqual([check.code, JSON.parse(check.stdout)], [1, { pending: ['0001'] }])
+  })
+
+  test('prints the result of an import and its refused rows', async () => {
+    const command = makeCommandLine()
+    const file = `email,password_hash\na@b,$2b$12$${'a'.repeat(53)}\nNULL,x\nb@c,x\n`
+    const argv = ['customer', 'import', '-', '--format', 'csv', '--json']
+    const { code, stdout } = await command.run(argv, file)
+    assert.equal(code, 1)
+    assert.deepEqual(JSON.parse(stdout), {
+      refused_rows: [
+        { line: 3, problem: 'email: Must contain an @ with text before and after it.' },
+        { line: 4, problem: 'password_hash: Must be bcrypt of the version $2a$, $2b$ or $2y$.' },
+      ],
+      dry_run: false,
+      added: 1,
+      already_there: 0,
+      refused: 2,
+    })
+  })
+})
+
+describe('doctor', () => {
+  const setting = (name: string, source: string) => ({ name, value: 'x', source, variable: name })
+  const finding = (name: string, state: 'ok' | 'warning' | 'failure') => ({
+    name,
+    state,
+    message: 'M.',
+    hint: state === 'ok' ? null : 'H.',
+  })
+  const diagnosis = {
+    settings: [setting('HOST', 'default'), setting('PORT', '.env')],
+    findings: [finding('a', 'ok'), finding('b', 'warning'), finding('c', 'failure')],
+  }
+
+  test('prints the findings, the worst first, then the settings that are set, then a summary', async () => {
+    const { run } = makeCommandLine({ diagnose: async () => diagnosis })
+    assert.deepEqual(await run(['doctor']), {
+      code: 1,
+      stdout: [
+        ...['failure  c: M.', '         H.', 'warning  b: M.', '         H.', 'ok       a: M.', ''],
+        ...['SETTING  VALUE  FROM', 'PORT     x      .env', ''],
+        'Checks: 1 failure, 1 warning, 1 ok. 1 setting has its default; --all lists all.',
+        '',
+      ].join('\n'),
+      stderr: 'latchkey: One check failed.\n',
+    })
+    const { stdout } = await run(['doctor', '--all'])
+    assert.match(stdout, /^HOST +x +default$/m)
+    assert.match(stdout, /^Checks: 1 failure, 1 warning, 1 ok\.$/m)
   })
 })
 

@@ -40,7 +40,7 @@ describe('smoke', () => {
     assert.deepEqual([code, stderr], [0, ''])
     const lines = stdout.trim().split('\n')
     assert.deepEqual(
-      lines.map((line) => line.replace(/ +\d+ ms/, '').trim()),
+      lines.map((line) => line.replace(/ +in \d+ ms:?/, ' ').trim()),
       [
         `ok  reached  ${one.url}/`,
         `ok  reached  ${other.url}/`,

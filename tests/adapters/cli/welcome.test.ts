@@ -26,6 +26,15 @@ describe('The welcome text', () => {
       assert.ok(welcome.includes(part), part)
   })
 
+  test('shows the docs page if there is one, and the bound address if clients use another', () => {
+    const start = { url: 'https://api.example.com', dataDir: null, command }
+    const welcome = laterWelcome({ ...start, address: 'http://127.0.0.1:43121', hasDocs: true })
+    assert.match(welcome, /^ {4}docs {7}https:\/\/api\.example\.com\/docs$/m)
+    assert.match(welcome, /^ {4}listening {2}http:\/\/127\.0\.0\.1:43121$/m)
+    assert.doesNotMatch(laterWelcome({ ...start, address: start.url, hasDocs: false }), /docs|listening/)
+    assert.match(firstWelcome({ url, dataDir, demo, command, hasDocs: true }), /:3000\/docs$/m)
+  })
+
   test('shows no data folder when the database is not the embedded one', () => {
     assert.doesNotMatch(laterWelcome({ url, dataDir: null, command }), /data|null/)
   })
@@ -48,7 +57,7 @@ describe('The welcome text', () => {
 })
 
 describe('The tour of the welcome text', () => {
-  test('logs in, calls me and logs out when it is pasted into a POSIX shell', async (t) => {
+  test('logs in, calls me, logs out and calls me again when it is pasted into a POSIX shell', async (t) => {
     if (spawnSync('curl', ['--version']).error) return t.skip('curl is not installed')
     const server = createServer(async (request, response) => {
       const body = await text(request)
@@ -65,11 +74,12 @@ describe('The tour of the welcome text', () => {
     const odd = { email: "o'hara@example.com", password: 'a"b\\c$HOME`id`!' }
     const { stdout, stderr } = await promisify(execFile)('sh', ['-c', firstSteps(base, odd)])
     server.close()
-    assert.deepEqual([stdout, stderr], ['{"success":true}\n{"success":true}\n', ''])
+    assert.deepEqual([stdout, stderr], ['{"success":true}\n'.repeat(3), ''])
     assert.deepEqual(heard, [
       ['POST', '/api/login', undefined, JSON.stringify(odd)],
       ['POST', '/api/me', 'Bearer lk_abc', ''],
       ['POST', '/api/logout', 'Bearer lk_abc', ''],
+      ['POST', '/api/me', 'Bearer lk_abc', ''],
     ])
   })
 

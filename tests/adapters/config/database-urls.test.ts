@@ -69,6 +69,11 @@ describe('A database URL', () => {
     ['port=65536', /port/],
     ['port=', /port/],
     ['sslmode=disable&sslmode=verify-full', /twice/],
+    ['host=a,b', /one host only/],
+    ['host=a%2Cb', /one host only/],
+    ['sslrootcert=/does/not/exist', /sslrootcert .* does not exist/],
+    ['sslcert=/does/not/exist', /sslcert /],
+    ['sslkey=/does/not/exist', /sslkey /],
     ['application_name=100%', /%XX/],
     ['application_name=%zz', /%XX/],
   ] as const)
@@ -77,6 +82,19 @@ describe('A database URL', () => {
       assert.equal(problems.length, 1)
       assert.match(problems[0]?.problem ?? '', sentence)
     })
+})
+
+test('A database URL with several hosts is rejected in each form', () => {
+  for (const hosts of ['a,b', 'a:5432,b:5432', 'a:1,b', 'u:p@a,b', 'u:p,q@a:1,b:2']) {
+    const [problem] = problemsOf({ DATABASE_URL: `postgres://${hosts}/x` })
+    assert.equal(problem?.problem, 'Names several hosts; give one host only.', hosts)
+  }
+  for (const url of [
+    'postgres://u:p,q@a/x',
+    'postgres://u@h/x?host=/run/a,b',
+    'postgres://u@h/x?sslrootcert=system',
+  ])
+    assert.equal(read({ DATABASE_URL: url }).configuration.databaseUrl, url)
 })
 
 test('PUBLIC_URL is rejected, and not shown, when it may contain a password', () => {

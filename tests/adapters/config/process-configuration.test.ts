@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
@@ -31,6 +31,15 @@ describe('The configuration of the process', () => {
     delete process.env.HOST
     assert.equal(configuration.port, 4001)
     assert.equal(configuration.host, '::1')
+  })
+
+  test('is warned of a .env file of another account', { skip: process.getuid?.() !== 0 }, () => {
+    writeFileSync('.env', 'PORT=4001\n')
+    assert.deepEqual(readProcessConfiguration().warnings, [])
+    chownSync('.env', 12_345, 12_345)
+    assert.deepEqual(readProcessConfiguration().warnings, [
+      'The file .env in the working directory belongs to another account (12345) and is read.',
+    ])
   })
 
   test('needs no .env file', () => {

@@ -123,13 +123,24 @@ describe('The .env file', () => {
 
   test('is refused by name, like the environment', () => {
     assert.deepEqual(
-      problemsOf({}, { dotEnv: 'PORT=\nTOKEN_TTL=soon' }).map(({ name }) => name),
+      problemsOf({}, { dotEnv: 'PORT=x\nTOKEN_TTL=soon' }).map(({ name }) => name),
       ['PORT', 'TOKEN_TTL'],
     )
   })
 
-  test('does not apply when the environment sets an empty text', () => {
-    assert.equal(problemsOf({ PORT: '' }, { dotEnv: 'PORT=5000' })[0]?.name, 'PORT')
+  test('applies when the environment sets an empty text', () => {
+    assert.equal(read({ PORT: '' }, { dotEnv: 'PORT=5000' }).configuration.port, 5000)
+  })
+
+  test('is warned of when a name resembles a setting', () => {
+    const dotEnv =
+      'TRUST_PROXI=1\nport=3001\nDATABSE_URL_FILE=/x\nPRT=1\nAPP_NAME=x\nPOSTGRES_PASSWORD=x\nTRUST_PROXY=1'
+    assert.deepEqual(read({}, { dotEnv }).warnings, [
+      '.env: TRUST_PROXI is not a setting. Is TRUST_PROXY meant?',
+      '.env: port is not a setting. Is PORT meant?',
+      '.env: DATABSE_URL_FILE is not a setting. Is DATABASE_URL_FILE meant?',
+      '.env: PRT is not a setting. Is PORT meant?',
+    ])
   })
 })
 
@@ -146,6 +157,12 @@ describe('A secret in a file', () => {
       { name: 'a', scopes: ['status', 'metrics', 'routes'], secret: S32 },
       { name: 'b', scopes: ['ops'], secret: `${S32}x` },
     ])
+  })
+
+  test('is read when the variable of the secret itself is empty', () => {
+    const readFile = holding(`a=${S32}`)
+    const { configuration } = read({ SERVICE_TOKENS: '', SERVICE_TOKENS_FILE: 'f' }, { readFile })
+    assert.equal(configuration.serviceTokens.length, 1)
   })
 
   test('is read from the exact path', () => {

@@ -438,8 +438,20 @@ const ROWS: readonly Row[] = [
       ['https://app.example.com', ['https://app.example.com']],
       ['http://localhost:5173, https://b.example', ['http://localhost:5173', 'https://b.example']],
       ['https://a.example,https://a.example', ['https://a.example']],
+      ['capacitor://localhost,tauri://localhost', ['capacitor://localhost', 'tauri://localhost']],
+      ['ionic://localhost', ['ionic://localhost']],
+      [
+        'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
+        ['chrome-extension://abcdefghijklmnopabcdefghijklmnop'],
+      ],
     ],
     bad: [
+      'capacitor://',
+      'capacitor://localhost/',
+      'Capacitor://localhost',
+      'capacitor://*',
+      'file://localhost',
+      'capacitor:localhost',
       '*',
       'null',
       'app.example.com',
@@ -448,6 +460,16 @@ const ROWS: readonly Row[] = [
       'https://a.example:443',
       ',',
     ],
+  },
+  {
+    name: 'CORS_HEADERS',
+    field: 'corsHeaders',
+    unset: [],
+    good: [
+      ['X-Tenant', ['X-Tenant']],
+      ['X-Tenant, Idempotency-Key,X-Tenant', ['X-Tenant', 'Idempotency-Key']],
+    ],
+    bad: [',', 'X-Tenant,', 'X Tenant', 'X-Tenant:1', 'X-Té', 'a\r\nSet-Cookie'],
   },
 ]
 
@@ -462,7 +484,11 @@ for (const { name, field, unset, good, bad } of ROWS) {
         assert.deepEqual(read({ [name]: text }).configuration[field], value)
       })
 
-    for (const text of ['', ...bad])
+    test('has its default when it is empty, as a compose file writes an unset variable', () => {
+      assert.deepEqual(read({ [name]: '' }).configuration[field], unset)
+    })
+
+    for (const text of bad.filter(Boolean))
       test(`refuses ${JSON.stringify(text.slice(0, 60))}`, () => {
         const problems = problemsOf({ [name]: text })
         assert.ok(problems.length > 0)
@@ -487,7 +513,7 @@ describe('DATABASE_DIRECT_URL', () => {
       assert.equal(configuration.databaseUrl, DATABASE_URL)
     })
 
-  for (const text of ['', ...row.bad])
+  for (const text of row.bad.filter(Boolean))
     test(`refuses ${JSON.stringify(text)}`, () => {
       const problems = problemsOf({ DATABASE_URL, DATABASE_DIRECT_URL: text })
       assert.deepEqual([...new Set(problems.map(({ name }) => name))], ['DATABASE_DIRECT_URL'])

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -158,3 +167,27 @@ function listeningAddresses(pid: number): string[] {
     return [`${bytes.join('.')}:${Number.parseInt(port, 16)}`]
   })
 }
+
+test('a database that was made group-writable is refused with the command that corrects it', async (t) => {
+  const home = await preparedFolder(t)
+  const cluster = join(home, 'data', 'postgres')
+  chmodSync(cluster, 0o770)
+  const refusal = await openHere(t, { home, role: 'service' }).refusal()
+  const command = /Run: (chmod .*)$/.exec(refusal)?.[1] ?? ''
+  assert.ok(command.includes(join(home, 'data')), refusal)
+  execFileSync('sh', ['-c', command])
+  await openHere(t, { home, role: 'service' }).opened()
+})
+
+test('a database that root has copied is refused with the command that corrects it', {
+  skip: process.getuid?.() !== 0,
+}, async (t) => {
+  const home = await preparedFolder(t)
+  const data = join(home, 'data')
+  execFileSync('chown', ['-R', '0:0', data])
+  const refusal = await openHere(t, { home, role: 'service' }).refusal()
+  const command = /Run as root: (chown .*)$/.exec(refusal)?.[1] ?? ''
+  assert.ok(command.includes(data), refusal)
+  execFileSync('sh', ['-c', command])
+  await openHere(t, { home, role: 'service' }).opened()
+})

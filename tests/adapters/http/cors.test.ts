@@ -5,7 +5,9 @@ import { type RunningApp, startApp } from '../../support/running-app.ts'
 let open: RunningApp
 let closed: RunningApp
 before(async () => {
-  open = await startApp({ env: { CORS_ORIGINS: 'https://app.example,https://other.example' } })
+  open = await startApp({
+    env: { CORS_ORIGINS: 'https://app.example,capacitor://localhost', CORS_HEADERS: 'X-Tenant' },
+  })
   closed = await startApp({ database: open.database })
 })
 after(async () => {
@@ -25,8 +27,17 @@ test('a preflight of a listed origin allows the methods and headers of a client'
   assert.equal(status, 204)
   assert.equal(headers.get('access-control-allow-origin'), 'https://app.example')
   assert.match(headers.get('access-control-allow-methods') ?? '', /\bPOST\b/)
-  assert.match(headers.get('access-control-allow-headers') ?? '', /Authorization, Content-Type/)
+  assert.equal(
+    headers.get('access-control-allow-headers'),
+    'Authorization, Content-Type, X-Request-Id, traceparent, tracestate, baggage, X-Tenant',
+  )
   assert.equal(headers.get('allow'), 'OPTIONS, POST')
+})
+
+test('an app in a web view is allowed by its own scheme', async () => {
+  const headers = { ...preflight, Origin: 'capacitor://localhost' }
+  const response = await open.call('/api/me', { method: 'OPTIONS', headers })
+  assert.equal(response.headers.get('access-control-allow-origin'), 'capacitor://localhost')
 })
 
 // Public case 086

@@ -6,13 +6,18 @@ import { cacheContract } from '../../../src/testing/contracts/cache.ts'
 afterEach(() => mock.timers.reset())
 
 cacheContract('node-cache', (maxEntries) => {
-  mock.timers.enable({ apis: ['Date'], now: 1_700_000_000_000 })
-  return { cache: nodeCache({ maxEntries }), advance: (ms) => mock.timers.tick(ms) }
+  let nowMs = 0
+  return {
+    cache: nodeCache({ maxEntries, monotonicMs: () => nowMs }),
+    advance(ms) {
+      nowMs += ms
+    },
+  }
 })
 
 it('node-cache removes expired entries in batches without being accessed, and then stops its timer', async () => {
   mock.timers.enable({ apis: ['Date', 'setTimeout'], now: 1_700_000_000_000 })
-  const cache = nodeCache<object>({ maxEntries: 10_000 })
+  const cache = nodeCache<object>({ maxEntries: 10_000, monotonicMs: () => Date.now() })
   let removed = 0
   cache.onRemoved(() => {
     removed += 1
@@ -34,6 +39,17 @@ it('node-cache removes expired entries in batches without being accessed, and th
   mock.timers.tick(60_000)
   assert.equal(timeouts.mock.callCount(), 0, 'an empty cache needs no timer')
   timeouts.mock.restore()
+})
+
+it('entries expire in time when the wall clock is set back', () => {
+  mock.timers.enable({ apis: ['Date'], now: 1_700_000_000_000 })
+  let nowMs = 0
+  const cache = nodeCache<object>({ maxEntries: 10, monotonicMs: () => nowMs })
+  cache.set('a', {}, 1000)
+  mock.timers.setTime(1_600_000_000_000)
+  nowMs = 1001
+  assert.equal(cache.get('a'), undefined)
+  assert.equal(cache.size(), 0)
 })
 
 it('node-cache does not keep the process alive', () => {

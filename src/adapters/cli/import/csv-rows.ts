@@ -5,6 +5,9 @@ import { NOT_UTF8, utf8 } from './utf8.ts'
 
 const COLUMNS = ['email', 'password_hash', 'name'] as const
 
+/** How databases export null to CSV: MySQL and PostgreSQL as `\N`, many tools as `NULL`. */
+const NULL_WORDS = ['\\N', 'NULL']
+
 /**
  * Yields the customers of a CSV file whose first line names its columns, in any order. Blank lines are skipped. Unknown
  * columns are passed to `onIgnored`. Throws `Refusal` when the first line does not name the required columns.
@@ -24,7 +27,7 @@ export async function* csvRows(
     if (isBlank(fields)) continue
     if (header === null) {
       header = parseHeader(fields)
-      const ignored = header.filter((name) => !COLUMNS.some((column) => column === name))
+      const ignored = header.filter((name) => name !== '' && !COLUMNS.some((column) => column === name))
       if (ignored.length > 0) await onIgnored(ignored)
     } else yield parseRow(line, fields, header)
   }
@@ -44,7 +47,7 @@ function parseRow(line: number, fields: readonly string[], header: readonly stri
   const [email, passwordHash, name] = COLUMNS.map((column) => decode(fields[header.indexOf(column)] ?? ''))
   if (typeof email !== 'string' || typeof passwordHash !== 'string' || typeof name !== 'string')
     return { line, problem: NOT_UTF8 }
-  return { line, email, passwordHash, name }
+  return { line, email, passwordHash, name: NULL_WORDS.includes(name.trim()) ? null : name }
 }
 
 // The line may hold a customer's data, so the message does not repeat it.

@@ -1,9 +1,10 @@
 import type { ReadRow, RefusedRow } from '../../../application/use-cases/import-customers.ts'
+import { listenForInterruption } from '../interruption.ts'
 import { type Io, write } from '../io.ts'
+import { jsonListing } from '../json.ts'
 import type { Operations, Store } from '../operations.ts'
 import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
-import { createSignalCounter } from '../signal-counter.ts'
 import { csvRows } from './csv-rows.ts'
 import { type ImportInput, openInput } from './input.ts'
 import { ndjsonRows } from './ndjson-rows.ts'
@@ -12,45 +13,44 @@ import { createProgressBar } from './progress-bar.ts'
 /** The format of the file. */
 export type Format = 'csv' | 'ndjson'
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
 /** Returns the format that the file's name indicates, or null. */
 export function importFormat(file: string): Format | null {
   if (/\.csv$/i.test(file)) return 'csv'
   return /\.(ndjson|jsonl)$/i.test(file) ? 'ndjson' : null
 }
 
+/** The arguments of the command. */
+interface ImportCommand {
+  readonly file: string
+  readonly format: Format
+  readonly dryRun?: boolean
+  readonly json?: boolean
+}
+
 /** `customer import`: imports the valid rows, reports every other row, and throws `Refusal` if there was any. */
 export async function importFile(
-  file: string,
-  format: Format,
-  isDryRun: boolean,
+  { file, format, dryRun: isDryRun = false, json = false }: ImportCommand,
   { withStore }: Pick<Operations, 'withStore'>,
   io: Io,
 ): Promise<void> {
   const tally = { added: 0, alreadyThere: 0, refused: 0 }
-  const interruption = new AbortController()
-  const count = createSignalCounter()
-  const interrupt = (signal: NodeJS.Signals) => {
-    interruption.abort()
-    if (count(signal) !== 'second') return
-    // Ends the process at once, and the database rolls back the current batch.
-    stopListening()
-    process.kill(process.pid, signal)
-  }
-  const stopListening = () => {
-    for (const signal of SIGNALS) process.off(signal, interrupt)
-  }
-  const input = await openInput(file, io.stdin, interruption.signal)
+  // A second signal ends the process at once, and the database rolls back the current batch.
+  const interruption = listenForInterruption()
+  const input = await openInput(file, io.stdin, interruption.signal).catch((error: unknown) => {
+    interruption.end()
+    throw error
+  })
   const bar = createProgressBar(io.stderr, () => performance.now())
+  const refusals = jsonListing<RefusedRow>('refused_rows', (row) => row)
+  const summary = () => (json ? refusals.end(toJsonSummary(tally, isDryRun)) : formatSummary(tally, isDryRun))
   let rows = 0
   const show = () => bar.show(readShare(input), rows)
 
   try {
-    await withStore((store) => take(store))
+    await withStore((store) => take(store), { mayCreate: true })
   } finally {
     // Only after the database is closed, because a repeat of the signal may still arrive.
-    stopListening()
+    interruption.end()
     input.close()
   }
   if (interruption.signal.aborted)
@@ -58,13 +58,13 @@ export async function importFile(
   if (tally.refused > 0) throw new Refusal(`Rows were refused: ${tally.refused}.`)
 
   async function take({ importCustomers, deadline }: Store): Promise<void> {
-    for (const signal of SIGNALS) process.on(signal, interrupt)
     try {
       show()
       for await (const step of importCustomers(counted(parseRows(input)), { isDryRun, deadline })) {
         if (step.kind === 'refused') {
           tally.refused++
-          await print(`line ${step.row.line}: ${step.row.problem}`)
+          if (json) await write(io.stdout, refusals.page([step.row]))
+          else await print(`line ${step.row.line}: ${step.row.problem}`)
         } else {
           tally.added += step.added
           tally.alreadyThere += step.alreadyThere
@@ -73,10 +73,10 @@ export async function importFile(
         if (interruption.signal.aborted) break
       }
       bar.clear()
-      await write(io.stdout, formatSummary(tally, isDryRun))
+      await write(io.stdout, summary())
     } catch (error) {
       bar.clear()
-      if (rows > 0) await write(io.stdout, formatSummary(tally, isDryRun))
+      if (rows > 0) await write(io.stdout, summary())
       if (!interruption.signal.aborted) throw error
     }
   }
@@ -105,10 +105,17 @@ function readShare({ totalBytes, readBytes }: ImportInput): number | null {
   return totalBytes === null || totalBytes === 0 ? null : readBytes() / totalBytes
 }
 
-function formatSummary(
-  { added, alreadyThere, refused }: { added: number; alreadyThere: number; refused: number },
-  isDryRun: boolean,
-): string {
+interface Tally {
+  added: number
+  alreadyThere: number
+  refused: number
+}
+
+function toJsonSummary({ added, alreadyThere, refused }: Tally, isDryRun: boolean): object {
+  return { dry_run: isDryRun, added, already_there: alreadyThere, refused }
+}
+
+function formatSummary({ added, alreadyThere, refused }: Tally, isDryRun: boolean): string {
   const rest = `already there: ${alreadyThere}, refused: ${refused}`
   return isDryRun ? `Dry run, nothing changed. New: ${added}, ${rest}.\n` : `Imported: ${added}, ${rest}.\n`
 }

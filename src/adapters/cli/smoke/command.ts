@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import type { Io } from '../io.ts'
+import type { JsonFlag } from '../json.ts'
 import { givenPassword, type PasswordSource } from '../new-password.ts'
+import { jsonOption } from '../options.ts'
 
-interface SmokeFlags extends PasswordSource {
+interface SmokeFlags extends PasswordSource, JsonFlag {
   readonly email: string
   readonly connections: string
 }
@@ -21,16 +23,19 @@ export function addSmokeCommand(program: Command, io: Io): void {
     .requiredOption('--email <email>', 'the customer who logs in')
     .option('--password-stdin', 'read the password from standard input')
     .option('--connections <number>', 'new ones to each address, 5 to 1000', '50')
+    .addOption(jsonOption())
     .description('log in, call /api/me and log out at a running service')
     .addHelpText('after', ABOUT)
-    .action(async (addresses: readonly string[], { email, connections, ...source }: SmokeFlags) => {
-      const urls = addresses.map(parseBaseUrl)
-      if (!/^\d{1,4}$/.test(connections) || Number(connections) < 5 || Number(connections) > 1000)
-        command.error('error: --connections must be a whole number from 5 to 1000')
-      const password = await givenPassword(source, io)
-      const { smoke } = await import('./smoke.ts')
-      await smoke({ urls, email, password, connections: Number(connections) }, io)
-    })
+    .action(
+      async (addresses: readonly string[], { email, connections, json = false, ...source }: SmokeFlags) => {
+        const urls = addresses.map(parseBaseUrl)
+        if (!/^\d{1,4}$/.test(connections) || Number(connections) < 5 || Number(connections) > 1000)
+          command.error('error: --connections must be a whole number from 5 to 1000')
+        const password = await givenPassword(source, io)
+        const { smoke } = await import('./smoke.ts')
+        await smoke({ urls, email, password, connections: Number(connections), json }, io)
+      },
+    )
 
   function parseBaseUrl(text: string): URL {
     const url = URL.canParse(text) ? new URL(text) : null

@@ -1,4 +1,5 @@
 import { type Io, write } from '../io.ts'
+import { toJsonDocument } from '../json.ts'
 import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
 import { post, type SmokeResponse } from './post.ts'
@@ -10,6 +11,7 @@ export interface SmokeOptions {
   readonly password: string
   /** The number of new connections to each address, before the logout and after it. */
   readonly connections: number
+  readonly json?: boolean
 }
 
 const WAVES = 5
@@ -22,7 +24,11 @@ const TIMEOUT_MS = 10_000
  * Runs login, me and logout on running instances and prints one line a step. Then it opens many new connections, each
  * of which must be refused. Throws `Refusal` at the first failure.
  */
-export async function smoke({ urls, email, password, connections }: SmokeOptions, io: Io): Promise<void> {
+export async function smoke(
+  { urls, email, password, connections, json = false }: SmokeOptions,
+  io: Io,
+): Promise<void> {
+  const steps: object[] = []
   const [first] = urls
   if (first === undefined) return
   for (const url of urls) {
@@ -57,14 +63,22 @@ export async function smoke({ urls, email, password, connections }: SmokeOptions
     return ''
   })
   await step('revoked', refusedEverywhere)
+  await reportSteps(true)
+
+  async function reportSteps(ok: boolean): Promise<void> {
+    if (json) await write(io.stdout, toJsonDocument({ ok, steps }))
+  }
 
   async function step(name: string, work: () => Promise<string>): Promise<void> {
     const beganMs = performance.now()
     try {
       const detail = await work()
-      const took = `${Math.round(performance.now() - beganMs)} ms`
-      await write(io.stdout, `ok  ${name.padEnd(7)}  ${took.padStart(8)}  ${detail}`.trimEnd().concat('\n'))
+      const tookMs = Math.round(performance.now() - beganMs)
+      steps.push({ name, ok: true, took_ms: tookMs, detail })
+      if (!json) await write(io.stdout, formatStep(name, tookMs, detail))
     } catch (error) {
+      steps.push({ name, ok: false, detail: (error as Error).message })
+      await reportSteps(false)
       throw error instanceof Refusal ? new Refusal(`${name}: ${error.message}`) : error
     }
   }
@@ -97,6 +111,11 @@ export async function smoke({ urls, email, password, connections }: SmokeOptions
     const sent = urls.flatMap((url) => Array.from({ length: count }, () => post(url, '/api/me', { token })))
     return Promise.all(sent)
   }
+}
+
+/** The time stands in words, so that it is not read as a status. */
+function formatStep(name: string, tookMs: number, detail: string): string {
+  return `ok  ${name.padEnd(7)}  in ${tookMs} ms${detail === '' ? '' : `: ${detail}`}\n`
 }
 
 function expectResponse(

@@ -14,6 +14,7 @@ export interface ServerSettings {
   /** At this number of connections, the one that has been idle for longest is closed, or else the new one refused. */
   readonly maxConnections: number
   readonly corsOrigins: readonly string[]
+  readonly corsHeaders: readonly string[]
   /** The number of proxies in front whose `X-Forwarded-For` entries are trusted. */
   readonly trustedProxies: number
   /** Whether the log includes the messages of errors that are not the service's own. */

@@ -56,7 +56,7 @@ export async function startServer(
   })
   const table = new ConnectionTable(settings.maxConnections, onDropped)
   const connections = trackConnections(table, accessLog, onEnded, tracing === null ? dispatch : traced)
-  const cors = createCors(settings.corsOrigins)
+  const cors = createCors(settings.corsOrigins, settings.corsHeaders)
   let draining = false
 
   const server = createServer({

@@ -8,6 +8,12 @@ export function driverUrl(url: string): string {
   const query = url.indexOf('?')
   if (query === -1) return url
   const parameters = new URLSearchParams(url.slice(query))
+  // As libpq reads it: the certificate authorities of the system, which node uses by default, and full verification.
+  if (parameters.get('sslrootcert') === 'system') {
+    parameters.delete('sslrootcert')
+    parameters.set('sslmode', 'verify-full')
+    return `${url.slice(0, query)}?${parameters}`
+  }
   if (!MODES_LIKE_VERIFY_FULL.includes(parameters.get('sslmode') ?? '')) return url
   parameters.set('sslmode', 'verify-full')
   return `${url.slice(0, query)}?${parameters}`

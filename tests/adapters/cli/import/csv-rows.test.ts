@@ -44,6 +44,22 @@ describe('A CSV file', () => {
     assert.deepEqual(await read('email,password_hash\na@x,h\n'), [[2, 'a@x', 'h', '']])
   })
 
+  it('may have null as the name, as databases write it', async () => {
+    assert.deepEqual(await read('email,password_hash,name\na@x,h,NULL\nb@x,h,\\N\nc@x,h,Null\n'), [
+      [2, 'a@x', 'h', null],
+      [3, 'b@x', 'h', null],
+      [4, 'c@x', 'h', 'Null'],
+    ])
+  })
+
+  it('reports the columns that are not read by name, and none without a name', async () => {
+    const ignored: string[] = []
+    for (const header of ['email,password_hash,', ',email,,password_hash', 'id,email,,password_hash'])
+      for await (const _ of csvRows(inPieces(`${header}\n`), (columns) => ignored.push(columns.join())))
+        assert.fail()
+    assert.deepEqual(ignored, ['id'])
+  })
+
   it('may have no rows', async () => assert.deepEqual(await read('email,password_hash'), []))
 
   // Public case 082

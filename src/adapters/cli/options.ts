@@ -1,0 +1,11 @@
+import { Option } from 'commander'
+
+/** The option of every command that lists or reports. */
+export function jsonOption(): Option {
+  return new Option('--json', 'print one JSON document')
+}
+
+/** The option of every command that destroys something. */
+export function yesOption(): Option {
+  return new Option('--yes', 'do not ask on the terminal')
+}
