@@ -88,7 +88,7 @@ export class ValidationFailed extends LatchkeyError {
 }
 
 /** Too many logins failed, by account or by address; the client may try again later (RFC 6585, section 4). */
-export class TooManyRequests extends LatchkeyError {
+export class TooManyLogins extends LatchkeyError {
   readonly reason = 'too_many_requests' satisfies Reason
   readonly limit: ExceededLimit
   constructor(limit: ExceededLimit) {

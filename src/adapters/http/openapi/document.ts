@@ -1,5 +1,5 @@
 import type { Route } from '../routing/declared-route.ts'
-import { FAILURE_SCHEMAS } from './failures.ts'
+import { failureSchemas } from './failures.ts'
 import { describeOperation, type Shared } from './operation.ts'
 
 /** The service's data in the document. */
@@ -20,7 +20,7 @@ export interface ApiDocument {
 
 /** Describes the routes in order. Pure; never throws for a schema (see `describe`). */
 export function openApiDocument(routes: readonly Route[], { title, label, serverUrl }: ApiInfo): ApiDocument {
-  const shared: Shared = { schemas: { ...FAILURE_SCHEMAS }, responses: {}, problems: [] }
+  const shared: Shared = { schemas: { ...failureSchemas(routes) }, responses: {}, problems: [] }
   const ids = new Set<string>()
   const paths = new Map<
     string,
