@@ -57,6 +57,7 @@ export { type Service, startService } from '../composition/service.ts'
 export type { ServiceOptions } from '../composition/service-options.ts'
 export type { Customer } from '../domain/customer.ts'
 export {
+  type FieldDetail,
   type FieldErrors,
   InsufficientScope,
   LatchkeyError,

@@ -49,7 +49,9 @@ export const FAILURE_SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyEr
   payload_too_large: [new PayloadTooLarge()],
   unsupported_media_type: [new UnsupportedMediaType(['application/json']), new UnsupportedMediaType(null)],
   expectation_failed: [new ExpectationFailed()],
-  validation_failed: [new ValidationFailed({ email: ['Is required.'] })],
+  validation_failed: [
+    new ValidationFailed({ email: ['Is required.'] }, [{ field: 'email', code: 'required' }]),
+  ],
   too_many_requests: [
     new TooManyLogins({ name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 60_000 }),
     new TooManyUnknownTokens({ name: 'tokens', failures: 100, windowMs: 5000, retryAfterMs: 1000 }),

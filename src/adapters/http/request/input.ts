@@ -1,6 +1,5 @@
 import { andThen, type MaybePromise } from '../../../lib/maybe-promise.ts'
 import { InvalidJson, PayloadTooLarge } from '../errors.ts'
-import type { ResponseFields } from '../response/json-body.ts'
 import type { Route, Schema } from '../routing/declared-route.ts'
 import type { Exchange } from '../server/exchange.ts'
 import { readBody } from './body.ts'
@@ -8,6 +7,7 @@ import { BodyStream } from './body-stream.ts'
 import type { RequestInput } from './context.ts'
 import { parseJson } from './json.ts'
 import { checkJsonType, checkMediaType } from './media-type.ts'
+import { parseQuery } from './query.ts'
 import { validated } from './validation.ts'
 
 /** Reads and validates body, query and path parameters. Throws or rejects with the failure of the first invalid part. */
@@ -20,8 +20,7 @@ export function readInput(
     body: isSchema(route.body) ? validated(route.body, body, 'body') : body,
     rawBody,
     bodyFailed,
-    query:
-      route.query === null ? parseQuery(exchange) : validated(route.query, parseQuery(exchange), 'query'),
+    query: readQuery(route, exchange),
     params: route.params === null ? params : validated(route.params, params, 'params'),
   }))
 }
@@ -84,8 +83,9 @@ function checkDeclaredLength({ declaredBytes, bodyLimitBytes }: Exchange): void 
   if (declaredBytes !== null && declaredBytes > bodyLimitBytes) throw new PayloadTooLarge()
 }
 
-function parseQuery({ request }: Exchange): ResponseFields {
+function readQuery({ query, listParameters }: Route, { request }: Exchange): unknown {
   const url = request.url ?? ''
   const at = url.indexOf('?')
-  return at === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at + 1)))
+  if (query === null) return at === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at + 1)))
+  return validated(query, parseQuery(at === -1 ? '' : url.slice(at + 1), query, listParameters), 'query')
 }

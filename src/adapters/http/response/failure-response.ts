@@ -22,7 +22,10 @@ export function toFailureResponse(
   const status = failureStatus(error)
   // A template takes a quarter of the time of `JSON.stringify`. Reason and id need no escaping.
   const envelope = `"success":false,"code":${status},"error":${JSON.stringify(error.message)},"reason":"${error.reason}","request_id":"${requestId}"`
-  const errors = error instanceof ValidationFailed ? `,"errors":${JSON.stringify(error.errors)}` : ''
+  const errors =
+    error instanceof ValidationFailed
+      ? `,"errors":${JSON.stringify(error.errors)},"details":${JSON.stringify(error.details)}`
+      : ''
   const checks = error instanceof NotReady && error.checks ? `,"checks":${JSON.stringify(error.checks)}` : ''
   return { status, headers: failureHeaders(error), text: `{${envelope}${errors}${checks}}` }
 }

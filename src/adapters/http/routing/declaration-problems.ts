@@ -3,7 +3,8 @@ import { isAbility } from '../../../domain/abilities.ts'
 import { durationMs } from '../../../lib/duration.ts'
 import { ApiError, apiErrorProblem, createSample, type ThrownError } from '../api-error.ts'
 import { hasStatus, STATUS_BY_REASON } from '../failure-reasons.ts'
-import type { Declaration, Method, ObjectSchema, Schema } from './declared-route.ts'
+import type { Declaration, Method, Schema } from './declared-route.ts'
+import { objectEntries, unwrapped } from './schema-entries.ts'
 
 /** Node runs a timer of a longer delay immediately. */
 const MAX_AMOUNT = 2 ** 31 - 1
@@ -40,8 +41,8 @@ export function* findProblems(
   }
   if (declaration.body && method === 'GET') yield 'a GET has no body.'
   for (const part of ['params', 'query'] as const) {
-    const nonText = Object.entries(schemaEntries(declaration[part] ?? null)).find(
-      ([, schema]) => !takesText(schema),
+    const nonText = Object.entries(objectEntries(declaration[part] ?? null)).find(
+      ([, schema]) => !takesText(schema as Schema, part === 'query'),
     )
     if (nonText === undefined) continue
     yield `${part}.${nonText[0]} arrives as text: declare it with v.string(), then transform it to another type.`
@@ -88,17 +89,13 @@ function thrownProblem(thrown: ThrownError): string | null {
 }
 
 function fieldNames(schema: Schema | null): readonly string[] {
-  return Object.keys(schemaEntries(schema))
+  return Object.keys(objectEntries(schema))
 }
 
-function schemaEntries(schema: Schema | null): v.ObjectEntries {
-  return schema?.type === 'object' || schema?.type === 'strict_object' ? (schema as ObjectSchema).entries : {}
-}
-
-/** Returns false for types that no text can be, such as a number or a list. Unwraps optional schemas. */
-function takesText(schema: v.ObjectEntries[string]): boolean {
-  if ('wrapped' in schema) return takesText(schema.wrapped as v.ObjectEntries[string])
-  return !/^(number|boolean|bigint|date|array|tuple|record|map|set|(strict_|loose_)?object)$/.test(
-    schema.type,
-  )
+/** Returns false for types that no text can be, such as a number. A parameter of a query may be a list of texts. */
+function takesText(schema: Schema, mayRepeat: boolean): boolean {
+  const inner = unwrapped(schema)
+  if (mayRepeat && inner.type === 'array')
+    return takesText((inner as v.ArraySchema<Schema, undefined>).item, false)
+  return !/^(number|boolean|bigint|date|array|tuple|record|map|set|(strict_|loose_)?object)$/.test(inner.type)
 }

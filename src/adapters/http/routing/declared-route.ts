@@ -5,6 +5,7 @@ import { OperatorError } from '../../../lib/operator-error.ts'
 import type { ThrownError } from '../api-error.ts'
 import type { HandlerResult } from '../response/send-response.ts'
 import { findProblems } from './declaration-problems.ts'
+import { listFields } from './schema-entries.ts'
 
 /** The methods that a route may have. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -48,6 +49,8 @@ export interface Route {
   readonly settlesRefusals: boolean
   readonly params: Schema | null
   readonly query: Schema | null
+  /** The parameters of the query that are lists. */
+  readonly listParameters: readonly string[]
   readonly body: Schema | RawBody | null
   /** The media types of a raw body; null for any. */
   readonly accepts: readonly string[] | null
@@ -73,7 +76,7 @@ export class RouteRefused extends OperatorError {
 
 /** A route as it is declared, before defaults apply. */
 export interface Declaration
-  extends Partial<Omit<Route, 'method' | 'path' | 'hasParams' | 'requestTimeoutMs'>> {
+  extends Partial<Omit<Route, 'method' | 'path' | 'hasParams' | 'requestTimeoutMs' | 'listParameters'>> {
   readonly requestTimeout?: DurationText
 }
 
@@ -104,6 +107,7 @@ export function declareRoute(base: string, pattern: string, declaration: Declara
     settlesRefusals: declaration.settlesRefusals ?? false,
     params: declaration.params ?? null,
     query: declaration.query ?? null,
+    listParameters: listFields(declaration.query ?? null),
     body: declaration.body ?? null,
     accepts: declaration.accepts?.map((type) => type.toLowerCase()) ?? null,
     rawBody: declaration.rawBody ?? false,

@@ -10,9 +10,16 @@ export function limitArrival(
   onLate: (exchange: Exchange) => void,
 ): void {
   const { request } = exchange
+  const { socket } = request
   const timer = setTimeout(() => {
     if (!exchange.isWhole) onLate(exchange)
   }, timeoutMs)
-  const stop = () => clearTimeout(timer)
-  request.once('end', stop).once('close', stop)
+  request.once('end', stop)
+  // A request whose response is sent does not close with its connection.
+  socket.once('close', stop)
+
+  function stop(): void {
+    clearTimeout(timer)
+    socket.off('close', stop)
+  }
 }
