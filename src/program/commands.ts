@@ -64,7 +64,7 @@ export async function withStore<T>(options: CommandOptions, use: (store: Store) 
   }
 }
 
-function selectDatabase({ database = postgresDatabase }: CommandOptions): Database {
+function selectDatabase({ database = postgresDatabase() }: CommandOptions): Database {
   return database
 }
 

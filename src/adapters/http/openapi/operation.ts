@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { DeclaredResponse, RawBody, Route, Schema } from '../routing/declared-route.ts'
-import { exampleValue } from './example.ts'
+import { exampleInput, exampleOutput } from './example.ts'
 import { describeFailures } from './failures.ts'
 import { describe, type JsonSchema } from './json-schema.ts'
 
@@ -73,7 +73,7 @@ export function describeOperation(
   }
 
   function requestContent(body: Schema | RawBody): object {
-    if (typeof body === 'object') return json(addSchema(body, 'input', 'body'))
+    if (typeof body === 'object') return json(addSchema(body, 'input', 'body'), exampleInput(body))
     // OpenAPI 3.1 describes raw bytes by a media type without a schema.
     return Object.fromEntries((route.accepts ?? ['*/*']).map((type) => [type, {}]))
   }
@@ -92,7 +92,7 @@ export function describeOperation(
       description: description ?? (hasFields ? 'Success.' : `${STATUS_CODES[status]}.`),
       headers: Object.fromEntries(names.map((name) => [name, { schema: { type: 'string' } }])),
       ...(type === undefined ? {} : { content: { [type]: {} } }),
-      ...(hasFields ? { content: json(successSchema()) } : {}),
+      ...(hasFields ? { content: json(successSchema(), successExample()) } : {}),
     }
   }
 
@@ -106,8 +106,14 @@ export function describeOperation(
     }
   }
 
-  function json(schema: JsonSchema): object {
-    return { 'application/json': { schema, example: exampleValue(schema, shared.schemas) } }
+  function successExample(): unknown {
+    if (route.returns === null) return { success: true }
+    const example = exampleOutput(route.returns)
+    return example === undefined ? undefined : { success: true, ...(example as object) }
+  }
+
+  function json(schema: JsonSchema, example: unknown): object {
+    return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } }
   }
 
   function failures(): object {
