@@ -5,4 +5,4 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string
 }
 
-await runProgram({ version })
+await runProgram({ version, title: 'Latchkey API' })

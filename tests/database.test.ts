@@ -15,7 +15,7 @@ import {
   type OpenDatabase,
   type Role,
 } from '../src/application/ports/database.ts'
-import { createPostgresDatabase } from '../src/composition/postgres-database.ts'
+import { postgresDatabase } from '../src/composition/postgres-database.ts'
 import { checkDatabase } from '../src/composition/readiness-report.ts'
 import { type Service, startService } from '../src/composition/service.ts'
 import { workerEnvironment } from '../src/composition/worker-environment.ts'
@@ -209,7 +209,7 @@ describe('doctor on PostgreSQL with custom migrations', () => {
       log: pinoLog({ level: 'silent' }),
       clock: systemClock,
     }
-    return (await createPostgresDatabase(own).examine?.(context)) ?? []
+    return (await postgresDatabase({ migrations: own }).examine?.(context)) ?? []
   }
 
   test('reports missing migrations, without which the service would not start', async (t) => {
@@ -278,9 +278,9 @@ describe('several workers on a custom database', () => {
         `import { postgresDatabase, runProgram } from 'latchkey'
 
 const database = {
-  ...postgresDatabase,
-  async open(...args: Parameters<typeof postgresDatabase.open>) {
-    const { invalidations, throttle, workerEnv, ...opened } = await postgresDatabase.open(...args)
+  ...postgresDatabase(),
+  async open(...args: Parameters<ReturnType<typeof postgresDatabase>['open']>) {
+    const { invalidations, throttle, workerEnv, ...opened } = await postgresDatabase().open(...args)
     return process.env.SHARED === undefined ? opened : { ...opened, workerEnv }
   },
 }

@@ -73,7 +73,7 @@ for (const tree of trees) {
 }
 
 describe('The examples', () => {
-  for (const example of ['orders', 'sqlite', 'clients/typescript']) {
+  for (const example of ['orders', 'shop', 'sqlite', 'clients/typescript']) {
     test(`use the versions that this package is tested with: ${example}`, () => {
       const { dependencies, devDependencies } = JSON.parse(read(`examples/${example}/package.json`))
       const ours = { ...manifest.dependencies, ...manifest.devDependencies, latchkey: manifest.version }
@@ -83,7 +83,7 @@ describe('The examples', () => {
     })
   }
 
-  for (const example of ['orders', 'sqlite'])
+  for (const example of ['orders', 'shop', 'sqlite'])
     test(`import only their dependencies and the entries of the package: ${example}`, () => {
       const { dependencies } = JSON.parse(read(`examples/${example}/package.json`))
       const files = filesBelow(`examples/${example}`).filter((file) => file.endsWith('.ts'))

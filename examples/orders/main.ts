@@ -1,4 +1,4 @@
-import { createPostgresDatabase, runProgram } from 'latchkey'
+import { postgresDatabase, runProgram } from 'latchkey'
 import { randomIds } from 'latchkey/adapters/node-crypto'
 import { systemClock } from 'latchkey/adapters/system-clock'
 import { ORDERS_MIGRATIONS, ordersDatabase, settingsProblem } from './src/adapters/database.ts'
@@ -10,7 +10,7 @@ if (problem === null) {
   const database = ordersDatabase()
   await runProgram({
     version: '1.0.0',
-    database: createPostgresDatabase([ORDERS_MIGRATIONS]),
+    database: postgresDatabase({ migrations: [ORDERS_MIGRATIONS] }),
     routes: () =>
       orderRoutes({ orders: postgresOrders(database.pool()), clock: systemClock, ids: randomIds }),
   })

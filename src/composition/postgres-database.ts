@@ -1,19 +1,21 @@
 import { LATCHKEY_MIGRATIONS, type MigrationSet } from '../adapters/postgres/migrations.ts'
 import type { Database } from '../application/ports/database.ts'
 import { examinePostgres } from './examine-postgres.ts'
-import { openPostgres } from './open-postgres.ts'
+import { type OpenPostgres, openPostgres } from './open-postgres.ts'
 import { migrateSets, pendingInSets } from './postgres-schema.ts'
 import { withServer } from './postgres-server.ts'
 
-/** The default database: the PostgreSQL of `DATABASE_URL`, or the embedded PostgreSQL. */
-export const postgresDatabase: Database = createPostgresDatabase([])
-
 /**
- * Creates the same database with additional migrations. Every migration of the database applies them, one set after the
- * other, after Latchkey's: they may depend on Latchkey's tables.
+ * Returns the default database: the PostgreSQL of `DATABASE_URL`, or the embedded PostgreSQL. Every migration of the database
+ * applies `migrations`, one set after the other, after Latchkey's: they may depend on Latchkey's tables. The open database
+ * has the service's `pool`, whose `run` has a deadline for each call.
  */
-export function createPostgresDatabase(own: readonly MigrationSet[]): Database {
-  const sets = [LATCHKEY_MIGRATIONS, ...own]
+export function postgresDatabase({
+  migrations = [],
+}: {
+  readonly migrations?: readonly MigrationSet[]
+} = {}): Database<OpenPostgres> {
+  const sets = [LATCHKEY_MIGRATIONS, ...migrations]
   return {
     open: (role, context) => openPostgres(role, context, sets),
     migrate: (context) => withServer(context, (url) => migrateSets(url, sets)),

@@ -9,17 +9,28 @@ import { createRouter } from '../adapters/http/routing/router.ts'
 import { httpUrl } from '../adapters/http/server/listen.ts'
 import { exposition } from '../adapters/prometheus/metric-families.ts'
 import type { Configuration } from '../application/configuration.ts'
+import type { OpenDatabase } from '../application/ports/database.ts'
 import type { CollectMetrics } from '../application/ports/metrics.ts'
-import { unboundUseCases } from '../application/use-cases/unbound-use-cases.ts'
+import { unboundDatabase, unboundUseCases } from '../application/use-cases/unbound-use-cases.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
 
 /** The options of the route table. */
-export interface RoutesOptions<Me extends ObjectSchema = ObjectSchema> {
+export interface RoutesOptions<
+  Me extends ObjectSchema = ObjectSchema,
+  Open extends OpenDatabase = OpenDatabase,
+> {
   readonly configuration: Configuration
-  /** The version of the package, reported when none is configured. */
+  /** The title of the API in its documentation. Default: `API`. */
+  readonly title?: string
+  /** The description of the API, before the one of the responses. */
+  readonly description?: string
+  /** The version of the program, reported when none is configured. */
   readonly version: string
-  /** Custom routes, beside the built-in ones. */
-  readonly routes?: (useCases: UseCases) => readonly Route[]
+  /**
+   * Custom routes, beside the built-in ones, declared once the database is open. The commands `routes` and `openapi` declare
+   * them too, without a database: there, every property of the arguments can be read, and none can be called.
+   */
+  routes?(useCases: UseCases, database: Open): readonly Route[]
   /** The response of `me`. Default: the customer and the token, without secrets. */
   readonly me?: MeResponse<Me>
 }
@@ -31,6 +42,7 @@ export interface Running {
   readonly readiness: () => Promise<ReadinessReport>
   /** The address in the documentation. */
   readonly url: () => string
+  readonly database: OpenDatabase
   readonly collectMetrics: CollectMetrics
   /** The data of the operator's page; null without that page. */
   readonly ops: OpsSource | null
@@ -39,8 +51,8 @@ export interface Running {
 /** Returns all routes of a service, in the order of declaration. Throws `RouteRefused` for a mistake. */
 export function routeTable(options: RoutesOptions, useCases: UseCases, running: Running): readonly Route[] {
   const { configuration } = options
-  const documented = documentedRoutes(options, useCases, running.readiness)
-  const describe = async () => (await describeAt(documented, running.url())).document
+  const documented = documentedRoutes(options, useCases, running)
+  const describe = async () => (await describeAt(options, documented, running.url())).document
   return [
     ...documented,
     metricsRoute('service', async () => exposition(await running.collectMetrics())),
@@ -54,6 +66,7 @@ export function readRoutes(options: RoutesOptions): readonly Route[] {
   const table = routeTable(options, unboundUseCases(), {
     readiness: NOT_READY,
     url: () => '',
+    database: unboundDatabase(),
     collectMetrics: async () => [],
     ops: options.configuration.ops ? { live: () => ({}), nowMs: () => 0, publicUrl: null } : null,
   })
@@ -65,15 +78,19 @@ export function readRoutes(options: RoutesOptions): readonly Route[] {
 export function readDocument(options: RoutesOptions): Promise<ApiDocument> {
   const { publicUrl, host, port } = options.configuration
   readRoutes(options)
-  const documented = documentedRoutes(options, unboundUseCases(), NOT_READY)
-  return describeAt(documented, publicUrl ?? httpUrl(host, port))
+  const documented = documentedRoutes(options, unboundUseCases(), {
+    readiness: NOT_READY,
+    database: unboundDatabase(),
+  })
+  return describeAt(options, documented, publicUrl ?? httpUrl(host, port))
 }
 
 function documentedRoutes(
-  { configuration, version, routes, me }: RoutesOptions,
+  options: RoutesOptions,
   useCases: UseCases,
-  readiness: () => Promise<ReadinessReport>,
+  { readiness, database }: Pick<Running, 'readiness' | 'database'>,
 ): readonly Route[] {
+  const { configuration, version, me } = options
   return [
     ...builtInRoutes(useCases, {
       version: configuration.appVersion ?? version,
@@ -81,15 +98,21 @@ function documentedRoutes(
       me,
     }),
     ...probeRoutes(useCases, readiness),
-    ...(routes?.(useCases) ?? []),
+    ...(options.routes?.(useCases, database) ?? []),
   ]
 }
 
-/** The version of the HTTP contract, which is independent of the version of the program. */
-const CONTRACT = 'v4'
-
-async function describeAt(routes: readonly Route[], serverUrl: string): Promise<ApiDocument> {
+async function describeAt(
+  { title = 'API', description, version, configuration }: RoutesOptions,
+  routes: readonly Route[],
+  serverUrl: string,
+): Promise<ApiDocument> {
   // Not needed at startup, and never by most instances.
   const { openApiDocument } = await import('../adapters/http/openapi/document.ts')
-  return openApiDocument(routes, { title: 'Latchkey API', label: CONTRACT, serverUrl })
+  return openApiDocument(routes, {
+    title,
+    description: description ?? null,
+    version: configuration.appVersion ?? version,
+    serverUrl,
+  })
 }

@@ -26,7 +26,7 @@ export async function openServicePorts(
     configuration,
     log,
     adapters = {},
-    database: kind = postgresDatabase,
+    database: kind = postgresDatabase(),
     auditLines,
     pruningTimes,
   }: ServiceOptions,

@@ -21,6 +21,7 @@ import { checkMetricsAddress, collectFromAllWorkers, startMetricsServer } from '
 import { openOps } from './ops.ts'
 import { checkDatabase, readinessReport } from './readiness-report.ts'
 import { routeTable } from './route-table.ts'
+import { startOnce, startWorker } from './service-hooks.ts'
 import type { ServiceOptions } from './service-options.ts'
 import { openServicePorts } from './service-ports.ts'
 
@@ -46,7 +47,9 @@ export interface Service {
 }
 
 /** Composes a service from the configured adapters and starts it. After a failure, nothing is left running. */
-export async function startService<Me extends ObjectSchema>(options: ServiceOptions<Me>): Promise<Service> {
+export async function startService<Me extends ObjectSchema, Open extends OpenDatabase = OpenDatabase>(
+  options: ServiceOptions<Me, Open>,
+): Promise<Service> {
   // Before anything is created or started. For workers, the primary has checked the addresses.
   if (!isWorker) {
     await checkAddress(options.configuration)
@@ -62,8 +65,8 @@ export async function startService<Me extends ObjectSchema>(options: ServiceOpti
   }
 }
 
-async function start<Me extends ObjectSchema>(
-  options: ServiceOptions<Me>,
+async function start<Me extends ObjectSchema, Open extends OpenDatabase>(
+  options: ServiceOptions<Me, Open>,
   lifecycle: Lifecycle,
 ): Promise<Service> {
   const { configuration, log, version } = options
@@ -71,6 +74,8 @@ async function start<Me extends ObjectSchema>(
   const collect = isWorker ? collectFromAllWorkers(metrics.collect) : metrics.collect
 
   const { database, ports, audit, serviceTokens } = await openServicePorts(options, metrics, lifecycle)
+  if (!isWorker) await startOnce(options, database, lifecycle)
+  await startWorker(options, database, lifecycle)
   const useCases = instrumentedUseCases(createUseCases(ports, configuration), metrics)
 
   const readiness = debouncedReadiness(() => checkDatabase(database), ports.clock)
@@ -80,6 +85,7 @@ async function start<Me extends ObjectSchema>(
   const table = routeTable(options, useCases, {
     readiness: () => readinessReport(readiness, ports, lifecycle.isDraining),
     url: publicUrl,
+    database,
     collectMetrics: collect,
     ops,
   })

@@ -89,18 +89,34 @@ export class LoginTokenRequired extends LatchkeyError {
 /** The problems of each field, as sentences. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>
 
-/** The input is invalid. No sentence repeats a value of the input. */
+/** A problem of a field for programs: a stable code such as `min_length`, with the limit or the allowed values. */
+export interface FieldDetail {
+  readonly field: string
+  readonly code: string
+  readonly [fact: string]: unknown
+}
+
+/**
+ * The input is invalid. No sentence repeats a value of the input. Without `details`, each sentence has one of the code
+ * `invalid`.
+ */
 export class ValidationFailed extends LatchkeyError {
   readonly reason = 'validation_failed' satisfies Reason
   readonly errors: FieldErrors
-  constructor(errors: FieldErrors) {
+  readonly details: readonly FieldDetail[]
+  constructor(errors: FieldErrors, details?: readonly FieldDetail[]) {
     super('The request does not have the expected shape.')
     this.errors = errors
+    this.details =
+      details ??
+      Object.entries(errors).flatMap(([field, sentences]) =>
+        sentences.map(() => ({ field, code: 'invalid' })),
+      )
   }
 }
 
 /** Too many logins failed, by account or by address; the client may try again later (RFC 6585, section 4). */
-export class TooManyRequests extends LatchkeyError {
+export class TooManyLogins extends LatchkeyError {
   readonly reason = 'too_many_requests' satisfies Reason
   readonly limit: ExceededLimit
   constructor(limit: ExceededLimit) {

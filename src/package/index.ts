@@ -1,19 +1,37 @@
 /** The API for an implementer's program: the program, its routes, its database, and the types of handlers. */
 
 export { readConfiguration } from '../adapters/config/read-configuration.ts'
+export {
+  ApiError,
+  Forbidden,
+  Gone,
+  PreconditionFailed,
+  type ThrownError,
+  TooManyRequests,
+} from '../adapters/http/api-error.ts'
 export { Conflict, NotFound } from '../adapters/http/errors.ts'
 export type { FailureReason } from '../adapters/http/failure-reasons.ts'
 export type { RequestContext } from '../adapters/http/request/context.ts'
 export type { RequestLog } from '../adapters/http/request/request-log.ts'
+export {
+  type CustomResponse,
+  type ResponseContent,
+  respond,
+} from '../adapters/http/response/custom-response.ts'
 export { isoTime } from '../adapters/http/response/iso-time.ts'
 export type { ResponseFields } from '../adapters/http/response/json-body.ts'
+export type { ResponseHeaders } from '../adapters/http/response/own-headers.ts'
 export { type StreamedList, streamed } from '../adapters/http/response/streamed-list.ts'
 export type { MeResponse } from '../adapters/http/routes/built-in-routes.ts'
 export { type ProfileFields, presentProfile, profile } from '../adapters/http/routes/profile.ts'
 export {
   type Auth,
+  type DeclaredResponse,
+  type DeclaredResponses,
+  type DurationText,
   type Method,
   type ObjectSchema,
+  type RawBody,
   type Route,
   RouteRefused,
   type Schema,
@@ -34,16 +52,19 @@ export type { Caller } from '../application/use-cases/authenticate.ts'
 export type { Profile } from '../application/use-cases/me.ts'
 export type { UseCases } from '../application/use-cases/use-cases.ts'
 export type { AdapterOverrides } from '../composition/adapters.ts'
-export { createPostgresDatabase, postgresDatabase } from '../composition/postgres-database.ts'
+export type { OpenPostgres } from '../composition/open-postgres.ts'
+export { postgresDatabase } from '../composition/postgres-database.ts'
 export { type Service, startService } from '../composition/service.ts'
+export type { ServiceHooks } from '../composition/service-hooks.ts'
 export type { ServiceOptions } from '../composition/service-options.ts'
 export type { Customer } from '../domain/customer.ts'
 export {
+  type FieldDetail,
   type FieldErrors,
   InsufficientScope,
   LatchkeyError,
   LoginTokenRequired,
-  TooManyRequests,
+  TooManyLogins,
   Unavailable,
   ValidationFailed,
 } from '../domain/errors.ts'

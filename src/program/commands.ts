@@ -68,7 +68,7 @@ export async function withStore<T>(
   }
 }
 
-function selectDatabase({ database = postgresDatabase }: CommandOptions): Database {
+function selectDatabase({ database = postgresDatabase() }: CommandOptions): Database {
   return database
 }
 

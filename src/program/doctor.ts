@@ -100,7 +100,7 @@ async function hashingFinding(
 
 async function databaseFindings(
   { configuration, problems }: ProcessSurvey,
-  { database = postgresDatabase, adapters }: DoctorOptions,
+  { database = postgresDatabase(), adapters }: DoctorOptions,
 ): Promise<readonly CheckResult[]> {
   const invalid = problems.map(({ name }) => name).filter((name) => DATABASE_SETTINGS.test(name))
   if (invalid.length > 0)

@@ -5,16 +5,19 @@ import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
 import { isWorker, leaveWorkers } from '../adapters/node-cluster/worker.ts'
 import { newServiceSecret } from '../adapters/node-crypto/service-secrets.ts'
 import type { Configuration } from '../application/configuration.ts'
-import type { Database } from '../application/ports/database.ts'
+import type { Database, OpenDatabase } from '../application/ports/database.ts'
 import type { AdapterOverrides } from '../composition/adapters.ts'
 import type { RoutesOptions } from '../composition/route-table.ts'
+import type { ServiceHooks } from '../composition/service-hooks.ts'
 import { surviveClosedTerminals } from './terminals.ts'
 
 /** The parts of a program. Its settings come from the environment. */
-export interface Composition<Me extends ObjectSchema = ObjectSchema>
-  extends Omit<RoutesOptions<Me>, 'configuration'> {
+export interface Composition<Me extends ObjectSchema = ObjectSchema, Open extends OpenDatabase = OpenDatabase>
+  extends Omit<RoutesOptions<Me, Open>, 'configuration' | 'routes'>,
+    Pick<RoutesOptions<Me, Open>, 'routes'>,
+    ServiceHooks<Open> {
   /** The database of customers and tokens. Default: PostgreSQL. */
-  readonly database?: Database
+  readonly database?: Database<Open>
   /** Adapters that replace the defaults, one by one. */
   readonly adapters?: AdapterOverrides
 }
@@ -23,8 +26,8 @@ export interface Composition<Me extends ObjectSchema = ObjectSchema>
  * Runs the command in `argv`, the arguments after the program's name; without a command, runs the service. Sets the exit code
  * of the process. Every command uses the routes and the database of the composition.
  */
-export async function runProgram<Me extends ObjectSchema>(
-  composition: Composition<Me>,
+export async function runProgram<Me extends ObjectSchema, Open extends OpenDatabase = OpenDatabase>(
+  composition: Composition<Me, Open>,
   argv: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
   surviveClosedTerminals()

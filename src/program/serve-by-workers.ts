@@ -13,6 +13,7 @@ import { createAuditLog } from '../composition/logs.ts'
 import { checkMetricsAddress, startMetricsServer } from '../composition/metrics-server.ts'
 import { createPorts } from '../composition/ports.ts'
 import { postgresDatabase } from '../composition/postgres-database.ts'
+import { startOnce } from '../composition/service-hooks.ts'
 import type { ServiceOptions } from '../composition/service-options.ts'
 import { workerEnvironment } from '../composition/worker-environment.ts'
 import { reloadConfiguration } from './reload.ts'
@@ -41,7 +42,7 @@ export type ServeOptions = Omit<ServiceOptions, 'log'> & { readonly log: Leveled
 
 /** Runs the primary, which owns the database and its schema. Each worker serves as a separate instance. */
 export async function serveByWorkers(options: ServeOptions): Promise<void> {
-  const { configuration, log, database: kind = postgresDatabase, adapters = {} } = options
+  const { configuration, log, database: kind = postgresDatabase(), adapters = {} } = options
   const signals = listenToSignals(log)
   const address = await checkAddress(configuration)
   await checkMetricsAddress(configuration)
@@ -52,6 +53,7 @@ export async function serveByWorkers(options: ServeOptions): Promise<void> {
     lifecycle.onStop(audit.close)
     const database = await kind.open('primary', { configuration, log, clock: adapters.clock ?? systemClock })
     lifecycle.onStop(() => database.close())
+    await startOnce(options, database, lifecycle)
     const workers = await startServingWorkers(options, { database, address, abandoned: signals.end })
     if (workers === null) {
       log.info('service.stopped', { signal: await signals.end, detail: 'It had not started.' })

@@ -3,16 +3,26 @@ import type { SettingName } from '../adapters/config/settings.ts'
 import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
 import { memoryDatabase } from '../adapters/memory/database.ts'
 import { newServiceSecret } from '../adapters/node-crypto/service-secrets.ts'
+import type { Database, OpenDatabase } from '../application/ports/database.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
 import type { RoutesOptions } from '../composition/route-table.ts'
 import { startService } from '../composition/service.ts'
+import type { ServiceHooks } from '../composition/service-hooks.ts'
 import { type MovableClock, movableClock, neverStuck } from './movable-clock.ts'
 import { type Logged, type Recorded, recordingAuditLog, recordingLog } from './recorded.ts'
 import { createTestClients, type TestCaller, type TestClients, testCaller } from './test-clients.ts'
 
 /** The options of a test app. */
-export interface TestAppOptions<Me extends ObjectSchema = ObjectSchema>
-  extends Pick<RoutesOptions<Me>, 'routes' | 'me'> {
+export interface TestAppOptions<
+  Me extends ObjectSchema = ObjectSchema,
+  Open extends OpenDatabase = OpenDatabase,
+> extends Pick<RoutesOptions<Me, Open>, 'routes' | 'me' | 'title' | 'description'>,
+    ServiceHooks<Open> {
+  /**
+   * The database, such as `postgresDatabase({ migrations })`, which uses `TEST_DATABASE_URL` of the environment unless
+   * `settings` has a `DATABASE_URL`. Default: stores in memory.
+   */
+  readonly database?: Database<Open>
   /** Settings as in the environment, such as `{ TOKEN_TTL: '1h' }`. The defaults suit tests. */
   readonly settings?: Readonly<Partial<Record<SettingName, string>>>
 }
@@ -51,20 +61,22 @@ const VERSION = '0.0.0-tests'
  * milliseconds. Passwords are hashed at the lowest cost. Settings of the database, workers and logs have no effect.
  * Rejects when a route or a setting is invalid.
  */
-export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
-  options: TestAppOptions<Me> = {},
-): Promise<TestApp> {
-  const { settings, ...routes } = options
-  const { configuration } = readConfiguration({ env: { ...TEST_SETTINGS, ...settings }, dotEnv: null })
+export async function createTestApp<
+  Me extends ObjectSchema = ObjectSchema,
+  Open extends OpenDatabase = OpenDatabase,
+>(options: TestAppOptions<Me, Open> = {}): Promise<TestApp> {
+  const { settings, database = memoryDatabase() as Database<Open>, ...own } = options
+  const env = { ...TEST_SETTINGS, ...(options.database === undefined ? {} : serverSettings()), ...settings }
+  const { configuration } = readConfiguration({ env, dotEnv: null })
   const clock = neverStuck(movableClock(Date.now()))
   const { logged, ...log } = recordingLog()
   const { recorded, ...audit } = recordingAuditLog()
   const errors: unknown[] = []
   const { address, useCases, stop } = await startService({
-    ...routes,
+    ...own,
     configuration,
     version: VERSION,
-    database: memoryDatabase(),
+    database,
     adapters: { clock, audit },
     log,
     accessLines: { write() {}, close() {} },
@@ -83,4 +95,9 @@ export async function createTestApp<Me extends ObjectSchema = ObjectSchema>(
     asService: () => testCaller(address, configuration.serviceTokens[0]?.secret ?? ''),
     close: () => stop({ delay: false }),
   }
+}
+
+function serverSettings(): Readonly<Record<string, string>> {
+  const { TEST_DATABASE_URL: url } = process.env
+  return url === undefined ? {} : { DATABASE_URL: url }
 }

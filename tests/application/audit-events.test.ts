@@ -9,7 +9,7 @@ import {
   InvalidServiceToken,
   InvalidToken,
   LoginTokenRequired,
-  TooManyRequests,
+  TooManyLogins,
   Unavailable,
 } from '../../src/domain/errors.ts'
 import { anUnknownSecret, type Core, memoryCore, SERVICE } from '../support/core.ts'
@@ -84,7 +84,7 @@ describe('A login records', () => {
         throttle: { ...throttle, take: async () => ({ kind: 'refused', limit }) },
       }))
       const { email } = await core.customer()
-      await assert.rejects(login(core, email), TooManyRequests)
+      await assert.rejects(login(core, email), TooManyLogins)
       assert.deepEqual(takeRecorded(core), [{ ...REQUEST, event: 'login.throttled', reason: name }])
     }
   })

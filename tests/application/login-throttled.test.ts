@@ -8,7 +8,7 @@ import type {
   LoginOutcome,
   LoginThrottle,
 } from '../../src/application/ports/login-throttle.ts'
-import { TooManyRequests, Unavailable } from '../../src/domain/errors.ts'
+import { TooManyLogins, Unavailable } from '../../src/domain/errors.ts'
 import { aLoginToken } from '../../src/testing/builders.ts'
 import { movableClock } from '../../src/testing/movable-clock.ts'
 import { turn } from '../support/fakes.ts'
@@ -84,7 +84,7 @@ describe('A throttled attempt', () => {
   it('is refused without a decision when failures have used up the slots', async () => {
     const { run, outcomes } = createAttempt({ kind: 'refused', limit })
     await assert.rejects(run(decided), (error: unknown) => {
-      assert.ok(error instanceof TooManyRequests)
+      assert.ok(error instanceof TooManyLogins)
       assert.equal(error.limit, limit)
       return true
     })

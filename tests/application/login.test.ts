@@ -4,7 +4,7 @@ import { memoryLoginThrottle } from '../../src/adapters/memory/login-throttle.ts
 import type { AuditEventName } from '../../src/application/audit-events.ts'
 import type { Requester } from '../../src/application/requester.ts'
 import { STORE_TIMEOUT_MS } from '../../src/application/use-cases/use-cases.ts'
-import { InvalidCredentials, TooManyRequests, Unavailable } from '../../src/domain/errors.ts'
+import { InvalidCredentials, TooManyLogins, Unavailable } from '../../src/domain/errors.ts'
 import { tokenState } from '../../src/domain/login-token.ts'
 import { type Core, memoryCore, unreachable } from '../support/core.ts'
 import { deferred, fakePasswords, hashOf, turn } from '../support/fakes.ts'
@@ -267,7 +267,7 @@ describe('A throttled login', () => {
     const { email } = await core.customer()
     for (let i = 0; i < 3; i++) await assert.rejects(from(email, 'wrong'), InvalidCredentials)
     await assert.rejects(from(email, 'right'), (error: unknown) => {
-      assert.ok(error instanceof TooManyRequests)
+      assert.ok(error instanceof TooManyLogins)
       assert.deepEqual(error.limit, {
         name: 'account',
         failures: 3,
@@ -290,7 +290,7 @@ describe('A throttled login', () => {
     for (const email of ['nobody@example.com', 'NOBODY@example.com', ' nobody@example.com']) {
       await assert.rejects(from(email, 'wrong'), InvalidCredentials)
     }
-    await assert.rejects(from('nobody@example.com', 'wrong'), TooManyRequests)
+    await assert.rejects(from('nobody@example.com', 'wrong'), TooManyLogins)
     assert.equal(core.passwords.verified.length, 3)
   })
 
@@ -300,7 +300,7 @@ describe('A throttled login', () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => from(email, 'wrong')))
     const reasons = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason.constructor)
     assert.equal(reasons.filter((reason) => reason === InvalidCredentials).length, 3)
-    assert.equal(reasons.filter((reason) => reason === TooManyRequests).length, 47)
+    assert.equal(reasons.filter((reason) => reason === TooManyLogins).length, 47)
     assert.equal(core.passwords.verified.length, 3)
     assert.equal(events.filter(([event]) => event === 'login.throttled').length, 47)
   })
@@ -361,7 +361,7 @@ describe('A throttled login', () => {
       }
       if (failing === 'nothing') await from(email, 'right')
       else await assert.rejects(from(email, 'wrong'), InvalidCredentials)
-      if (failing === 'throttle') await assert.rejects(from(email, 'right'), TooManyRequests)
+      if (failing === 'throttle') await assert.rejects(from(email, 'right'), TooManyLogins)
       assert.equal(queued, 0)
     }
   })

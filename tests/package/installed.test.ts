@@ -231,6 +231,7 @@ console.log(${entries.map((_, n) => `entry${n}`).join(', ')})
 describe('on the packed package', () => {
   for (const [what, example, pattern] of [
     ['the orders pass their tests', 'orders', '.'],
+    ['the shop passes its tests', 'shop', '.'],
     ['the SQLite adapters compile', 'sqlite', 'types of the package'],
   ] as const)
     test(what, async (t) => {

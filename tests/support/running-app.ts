@@ -79,7 +79,7 @@ export async function startApp({
   })
   let pool: DatabasePool | undefined
   const watchedPostgres: Database = {
-    ...postgresDatabase,
+    ...postgresDatabase(),
     async open(role, context) {
       const opened = await openPostgres(role, context)
       pool = opened.pool

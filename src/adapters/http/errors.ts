@@ -79,17 +79,18 @@ export class PayloadTooLarge extends HttpError {
   }
 }
 
-/** A required body is not `application/json` in UTF-8, or has a content coding. */
+/** A required body is of a type that the route does not accept, or has a content coding. */
 export class UnsupportedMediaType extends HttpError {
   readonly reason = 'unsupported_media_type'
-  readonly refused: 'media_type' | 'coding'
-  constructor(cause: 'media_type' | 'coding') {
+  /** The accepted media types; null when the content coding is refused. */
+  readonly accepts: readonly string[] | null
+  constructor(accepts: readonly string[] | null) {
     super(
-      cause === 'media_type'
-        ? 'The body must be sent as application/json in UTF-8.'
-        : 'The body must be sent without a content coding.',
+      accepts === null
+        ? 'The body must be sent without a content coding.'
+        : `The body must be sent as ${accepts.join(' or ').replace(/^application\/json$/, '$& in UTF-8')}.`,
     )
-    this.refused = cause
+    this.accepts = accepts
   }
 }
 

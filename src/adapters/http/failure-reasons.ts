@@ -5,10 +5,13 @@ export type HttpReason =
   | 'invalid_request'
   | 'invalid_json'
   | 'same_origin_required'
+  | 'forbidden'
   | 'not_found'
   | 'method_not_allowed'
   | 'request_timeout'
   | 'conflict'
+  | 'gone'
+  | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'expectation_failed'
@@ -29,10 +32,13 @@ export const STATUS_BY_REASON: Readonly<Record<FailureReason, number>> = {
   insufficient_scope: 403,
   login_token_required: 403,
   same_origin_required: 403,
+  forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
+  gone: 410,
+  precondition_failed: 412,
   payload_too_large: 413,
   unsupported_media_type: 415,
   expectation_failed: 417,

@@ -1,12 +1,7 @@
 import type { LoginTokens } from '../../application/ports/login-tokens.ts'
 import type { TokenSecrets } from '../../application/ports/secrets.ts'
 import type { UseCases } from '../../application/use-cases/use-cases.ts'
-import {
-  InvalidCredentials,
-  TooManyRequests,
-  TooManyUnknownTokens,
-  Unavailable,
-} from '../../domain/errors.ts'
+import { InvalidCredentials, TooManyLogins, TooManyUnknownTokens, Unavailable } from '../../domain/errors.ts'
 import { isPromise } from '../../lib/maybe-promise.ts'
 import { methods } from '../../lib/methods.ts'
 import type { LoginResult } from './definitions.ts'
@@ -83,6 +78,6 @@ export function instrumentedUseCases(
 
 function toLoginResult(error: unknown): LoginResult | null {
   if (error instanceof InvalidCredentials) return 'failed'
-  if (error instanceof TooManyRequests) return 'throttled'
+  if (error instanceof TooManyLogins) return 'throttled'
   return error instanceof Unavailable ? 'unavailable' : null
 }

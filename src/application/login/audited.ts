@@ -1,4 +1,4 @@
-import { InvalidCredentials, TooManyRequests } from '../../domain/errors.ts'
+import { InvalidCredentials, TooManyLogins } from '../../domain/errors.ts'
 import type { AuditLog } from '../ports/audit-log.ts'
 import { requesterFields } from '../requester.ts'
 import type { LoggedIn, LoginDecision, LoginStep } from './login-step.ts'
@@ -11,7 +11,7 @@ export function audited(audit: AuditLog, step: LoginStep<LoginDecision>): LoginS
   return async function auditedStep(request) {
     const who = requesterFields(request.requester)
     const decision = await step(request).catch((error: unknown) => {
-      if (error instanceof TooManyRequests)
+      if (error instanceof TooManyLogins)
         audit.record('login.throttled', { ...who, reason: error.limit.name })
       throw error
     })

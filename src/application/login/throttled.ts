@@ -1,4 +1,4 @@
-import { TooManyRequests, Unavailable } from '../../domain/errors.ts'
+import { TooManyLogins, Unavailable } from '../../domain/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { wait } from '../../lib/wait.ts'
 import type { LoginSlot, LoginThrottle } from '../ports/login-throttle.ts'
@@ -10,7 +10,7 @@ const MAX_PAUSE_MS = 200
 const RELEASE_TIMEOUT_MS = 1000
 
 /**
- * Acquires a slot of the throttle, runs the step and records its outcome. Throws `TooManyRequests` and does not run the
+ * Acquires a slot of the throttle, runs the step and records its outcome. Throws `TooManyLogins` and does not run the
  * step when failures have used up the slots. Throws `Unavailable` when no slot became free in time or a refusal could not be
  * counted.
  */
@@ -54,7 +54,7 @@ async function acquireSlot(
   for (let times = 1; ; times *= 2) {
     const admission = await deadline.run((timeoutMs) => throttle.take(attempt, timeoutMs))
     if (admission.kind === 'taken') return admission.slot
-    if (admission.kind === 'refused') throw new TooManyRequests(admission.limit)
+    if (admission.kind === 'refused') throw new TooManyLogins(admission.limit)
     const forMs = Math.min(MAX_PAUSE_MS, times * admission.forMs)
     leftMs -= forMs
     if (leftMs < 0) throw new Unavailable()

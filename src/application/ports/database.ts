@@ -16,9 +16,9 @@ import type { PoolConnections } from './metrics.ts'
  * methods take no timeout. They reject with an error whose `forOperators` is true, such as `DatabaseUnusable`, when the
  * database cannot be used or reached: its `message` is one line for the operator.
  */
-export interface Database {
+export interface Database<Open extends OpenDatabase = OpenDatabase> {
   /** Opens the database. Creates or updates the schema first, unless `configuration.migrate` is `off`. */
-  open(role: Role, context: DatabaseContext): Promise<OpenDatabase>
+  open(role: Role, context: DatabaseContext): Promise<Open>
   /** Applies the pending migrations. Returns their names in order, or an empty array when none is pending. */
   migrate(context: DatabaseContext): Promise<readonly string[]>
   /** Returns the names of the pending migrations in order. Changes nothing. */

@@ -11,7 +11,7 @@ import type { Requester } from '../requester.ts'
 
 /**
  * Exchanges e-mail and password for a new login token and revokes the earlier one. Throws `InvalidCredentials` when they
- * do not match, `TooManyRequests` after too many failures, and `Unavailable` when the queue for password hashing is full
+ * do not match, `TooManyLogins` after too many failures, and `Unavailable` when the queue for password hashing is full
  * or a store does not respond in time. The empty password is never accepted, whatever hash is stored.
  */
 export type Login = (

@@ -1,3 +1,4 @@
+import type { OpenDatabase } from '../ports/database.ts'
 import type { UseCases } from './use-cases.ts'
 
 /**
@@ -8,8 +9,13 @@ export function unboundUseCases(): UseCases {
   return unbound as unknown as UseCases
 }
 
+/** The same for the open database, whose stores no declaration may call. */
+export function unboundDatabase(): OpenDatabase {
+  return unbound as unknown as OpenDatabase
+}
+
 function notRunning(): never {
-  throw new Error('This use case cannot be called: the routes were declared without a running service.')
+  throw new Error('This cannot be called: the routes were declared without a running service.')
 }
 
 // Every property is a use case or a group of use cases.

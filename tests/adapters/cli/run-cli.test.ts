@@ -211,7 +211,7 @@ describe('--json', () => {
   })
 
   test('prints the routes and the migrations', async () => {
-    const route = { method: 'GET', path: '/api/a', auth: 'none', abilities: [] }
+    const route = { method: 'GET', path: '/api/a', auth: 'none', abilities: [], scopes: [] }
     assert.deepEqual((await document(['routes'], makeCommandLine({ routes: async () => [route] }))).routes, [
       route,
     ])

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import * as v from 'valibot'
 import { Conflict } from '../../../src/adapters/http/errors.ts'
 import { route } from '../../../src/adapters/http/routing/route.ts'
-import { TooManyRequests } from '../../../src/domain/errors.ts'
+import { TooManyLogins } from '../../../src/domain/errors.ts'
 import { comparable, sendRaw } from '../../support/raw-http.ts'
 import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../../support/running-app.ts'
 
@@ -25,7 +25,7 @@ before(async () => {
       route('GET /limited', {
         auth: 'none',
         handle: () => {
-          throw new TooManyRequests({
+          throw new TooManyLogins({
             name: 'account',
             failures: 10,
             windowMs: 900_000,
@@ -36,7 +36,7 @@ before(async () => {
       route('GET /limited-for-a-moment', {
         auth: 'none',
         handle: () => {
-          throw new TooManyRequests({ name: 'guesses', failures: 1, windowMs: 500, retryAfterMs: 0 })
+          throw new TooManyLogins({ name: 'guesses', failures: 1, windowMs: 500, retryAfterMs: 0 })
         },
       }),
       route('PUT /orders/:id', {

@@ -1,12 +1,14 @@
 import type { Route } from '../routing/declared-route.ts'
-import { FAILURE_SCHEMAS } from './failures.ts'
+import { failureSchemas } from './failures.ts'
 import { describeOperation, type Shared } from './operation.ts'
 
 /** The service's data in the document. */
 export interface ApiInfo {
   readonly title: string
-  /** The version label of the API, which changes only with its contract. */
-  readonly label: string
+  /** The program's description, before that of the responses. Null for none. */
+  readonly description: string | null
+  /** The version of the program. */
+  readonly version: string
   /** The base URL, without a trailing slash. */
   readonly serverUrl: string
 }
@@ -19,8 +21,8 @@ export interface ApiDocument {
 }
 
 /** Describes the routes in order. Pure; never throws for a schema (see `describe`). */
-export function openApiDocument(routes: readonly Route[], { title, label, serverUrl }: ApiInfo): ApiDocument {
-  const shared: Shared = { schemas: { ...FAILURE_SCHEMAS }, responses: {}, problems: [] }
+export function openApiDocument(routes: readonly Route[], info: ApiInfo): ApiDocument {
+  const shared: Shared = { schemas: { ...failureSchemas(routes) }, responses: {}, problems: [] }
   const ids = new Set<string>()
   const paths = new Map<
     string,
@@ -37,8 +39,12 @@ export function openApiDocument(routes: readonly Route[], { title, label, server
   return {
     document: {
       openapi: '3.1.1',
-      info: { title, version: label, description: DESCRIPTION },
-      servers: [{ url: serverUrl }],
+      info: {
+        title: info.title,
+        version: info.version,
+        description: info.description === null ? DESCRIPTION : `${info.description}\n\n${DESCRIPTION}`,
+      },
+      servers: [{ url: info.serverUrl }],
       paths: Object.fromEntries([...paths.values()].map(({ template, item }) => [template, item])),
       components: {
         schemas: shared.schemas,

@@ -1,4 +1,6 @@
-import type { JsonSchema } from './json-schema.ts'
+import * as v from 'valibot'
+import type { Schema } from '../routing/declared-route.ts'
+import { describe, type JsonSchema } from './json-schema.ts'
 
 const MAX_DEPTH = 8
 
@@ -13,8 +15,46 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
   ipv6: '2001:db8::1',
 }
 
-/** Returns a value that the schema accepts: the schema's own example, or a minimal value. */
-export function exampleValue(
+/** Returns a value that the schema accepts as JSON: its own example, or a minimal value. Undefined when none is found. */
+export function exampleInput(schema: Schema): unknown {
+  return accepted(schema)?.input
+}
+
+/** Returns a response that the schema produces, as JSON. Undefined when none is found. */
+export function exampleOutput(schema: Schema): unknown {
+  // A `Date` is text in the document, and its own value in a handler.
+  const found = accepted(schema) ?? accepted(schema, dated)
+  try {
+    return found === null ? undefined : JSON.parse(JSON.stringify(found.output))
+  } catch {
+    return undefined
+  }
+}
+
+function accepted(
+  schema: Schema,
+  prepare: (value: unknown) => unknown = (value) => value,
+): { readonly input: unknown; readonly output: unknown } | null {
+  const { schema: described, definitions } = describe(schema, 'input', '', true)
+  try {
+    const input = prepare(exampleValue(described, definitions))
+    const { success, output } = v.safeParse(schema, input)
+    return success ? { input, output } : null
+  } catch {
+    // A check of the schema's author may throw for any value.
+    return null
+  }
+}
+
+/** Returns the value with a `Date` for each time. */
+function dated(value: unknown): unknown {
+  if (value === BY_FORMAT['date-time']) return new Date(value as string)
+  if (Array.isArray(value)) return value.map(dated)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, dated(field)]))
+}
+
+function exampleValue(
   schema: JsonSchema,
   definitions: Readonly<Record<string, JsonSchema>>,
   depth = 0,
@@ -45,6 +85,10 @@ interface Keywords {
   readonly prefixItems?: readonly JsonSchema[]
   readonly minimum?: number
   readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly exclusiveMaximum?: number
+  readonly multipleOf?: number
+  readonly minItems?: number
   readonly minLength?: number
   readonly maxLength?: number
   readonly format?: string
@@ -57,7 +101,8 @@ function minimalValue(schema: Keywords, next: (other: JsonSchema) => unknown): u
         Object.entries(schema.properties ?? {}).map(([name, property]) => [name, next(property)]),
       )
     case 'array':
-      return schema.prefixItems?.map(next) ?? (schema.items === undefined ? [] : [next(schema.items)])
+      if (schema.prefixItems !== undefined) return schema.prefixItems.map(next)
+      return schema.items === undefined ? [] : Array(schema.minItems ?? 1).fill(next(schema.items))
     case 'string': {
       const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema
       const word = BY_FORMAT[schema.format ?? ''] ?? 'text'
@@ -65,10 +110,28 @@ function minimalValue(schema: Keywords, next: (other: JsonSchema) => unknown): u
     }
     case 'number':
     case 'integer':
-      return schema.minimum ?? Math.min(1, schema.maximum ?? 1)
+      return minimalNumber(schema)
     case 'boolean':
       return true
     default:
       return null
   }
+}
+
+/** Returns the number nearest to 1 within the bounds, and a multiple of the step. */
+function minimalNumber({ type, multipleOf: step, ...bounds }: Keywords): number {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = bounds
+  const gap = step ?? (type === 'integer' ? 1 : 0.5)
+  const least = Math.max(
+    minimum ?? Number.NEGATIVE_INFINITY,
+    (exclusiveMinimum ?? Number.NEGATIVE_INFINITY) + gap,
+  )
+  const most = Math.min(
+    maximum ?? Number.POSITIVE_INFINITY,
+    (exclusiveMaximum ?? Number.POSITIVE_INFINITY) - gap,
+  )
+  const nearest = Math.min(Math.max(1, least), most)
+  if (step === undefined) return nearest
+  const up = Math.ceil(nearest / step) * step
+  return up <= most ? up : Math.floor(nearest / step) * step
 }

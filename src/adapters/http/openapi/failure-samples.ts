@@ -7,11 +7,12 @@ import {
   type LatchkeyError,
   LoginTokenRequired,
   MissingToken,
-  TooManyRequests,
+  TooManyLogins,
   TooManyUnknownTokens,
   Unavailable,
   ValidationFailed,
 } from '../../../domain/errors.ts'
+import { Forbidden, Gone, PreconditionFailed } from '../api-error.ts'
 import {
   Conflict,
   ExpectationFailed,
@@ -39,16 +40,21 @@ export const FAILURE_SAMPLES: Readonly<Record<FailureReason, readonly LatchkeyEr
   insufficient_scope: [new InsufficientScope(['orders:read'])],
   login_token_required: [new LoginTokenRequired()],
   same_origin_required: [new SameOriginRequired()],
+  forbidden: [new Forbidden()],
   not_found: [new NotFound()],
   method_not_allowed: [new MethodNotAllowed('OPTIONS, POST')],
   request_timeout: [new RequestTimeout()],
   conflict: [new Conflict()],
+  gone: [new Gone()],
+  precondition_failed: [new PreconditionFailed()],
   payload_too_large: [new PayloadTooLarge()],
-  unsupported_media_type: [new UnsupportedMediaType('media_type'), new UnsupportedMediaType('coding')],
+  unsupported_media_type: [new UnsupportedMediaType(['application/json']), new UnsupportedMediaType(null)],
   expectation_failed: [new ExpectationFailed()],
-  validation_failed: [new ValidationFailed({ email: ['Is required.'] })],
+  validation_failed: [
+    new ValidationFailed({ email: ['Is required.'] }, [{ field: 'email', code: 'required' }]),
+  ],
   too_many_requests: [
-    new TooManyRequests({ name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 60_000 }),
+    new TooManyLogins({ name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 60_000 }),
     new TooManyUnknownTokens({ name: 'tokens', failures: 100, windowMs: 5000, retryAfterMs: 1000 }),
   ],
   headers_too_large: [new HeadersTooLarge()],

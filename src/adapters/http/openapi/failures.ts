@@ -1,78 +1,106 @@
 import type { LatchkeyError } from '../../../domain/errors.ts'
 import { type FailureReason, STATUS_BY_REASON } from '../failure-reasons.ts'
-import { toFailureResponse } from '../response/failure-response.ts'
+import { failureStatus, toFailureResponse } from '../response/failure-response.ts'
 import type { Route } from '../routing/declared-route.ts'
-import { FAILURE_SAMPLES, SERVICE_FAILURE_SAMPLES } from './failure-samples.ts'
+import { SERVICE_FAILURE_SAMPLES } from './failure-samples.ts'
 import type { JsonSchema } from './json-schema.ts'
-import { listFailureReasons } from './route-failures.ts'
+import { listFailures, ownFailures } from './route-failures.ts'
 
 const REASONS = Object.keys(STATUS_BY_REASON) as readonly FailureReason[]
 
-/** The schema of the failure envelope, and of its additional sentences by field. */
-export const FAILURE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
-  Failure: {
-    type: 'object',
-    required: ['success', 'code', 'error', 'reason', 'request_id'],
-    properties: {
-      success: { const: false },
-      code: {
-        type: 'integer',
-        enum: [...new Set(Object.values(STATUS_BY_REASON))],
-        description: 'The status.',
-      },
-      error: { type: 'string', description: 'A complete sentence that is safe to display.' },
-      reason: { type: 'string', enum: REASONS, description: 'A stable identifier for clients.' },
-      request_id: { type: 'string', description: 'Quote it in support requests.' },
-    },
-  },
-  FieldErrors: {
-    type: 'object',
-    required: ['errors'],
-    properties: {
-      errors: {
-        type: 'object',
-        description:
-          'Sentences by field: a dot path in the body, `query.x`, `params.x`, or `body` for the whole body.',
-        additionalProperties: { type: 'array', items: { type: 'string' } },
+/** Returns the schemas of the failure envelope, and of its additional sentences by field. */
+export function failureSchemas(routes: readonly Route[]): Readonly<Record<string, JsonSchema>> {
+  const own = routes.flatMap(ownFailures)
+  const statuses = [...Object.values(STATUS_BY_REASON), ...own.map(failureStatus)]
+  const reasons = [...REASONS, ...own.map(({ reason }) => reason)]
+  return {
+    Failure: {
+      type: 'object',
+      required: ['success', 'code', 'error', 'reason', 'request_id'],
+      properties: {
+        success: { const: false },
+        code: {
+          type: 'integer',
+          enum: [...new Set(statuses)].sort((a, b) => a - b),
+          description: 'The status.',
+        },
+        error: { type: 'string', description: 'A complete sentence that is safe to display.' },
+        reason: {
+          type: 'string',
+          enum: [...new Set(reasons)],
+          description: 'A stable identifier for clients.',
+        },
+        request_id: { type: 'string', description: 'Quote it in support requests.' },
       },
     },
-  },
+    FieldErrors: {
+      type: 'object',
+      required: ['errors', 'details'],
+      properties: {
+        details: {
+          type: 'array',
+          description: 'The same problems for programs, with the limit or the allowed values.',
+          items: {
+            type: 'object',
+            required: ['field', 'code'],
+            properties: {
+              field: { type: 'string' },
+              code: {
+                type: 'string',
+                description: 'A stable identifier such as `required` or `min_length`.',
+              },
+            },
+          },
+        },
+        errors: {
+          type: 'object',
+          description:
+            'Sentences by field: a dot path in the body, `query.x`, `params.x`, or `body` for the whole body.',
+          additionalProperties: { type: 'array', items: { type: 'string' } },
+        },
+      },
+    },
+  }
 }
 
 /** Returns the failures of a route as responses by status, each with a name under which routes share it. */
 export function describeFailures(route: Route): readonly (readonly [status: number, name: string, object])[] {
-  const reasons = [...listFailureReasons(route)].sort((a, b) => REASONS.indexOf(a) - REASONS.indexOf(b))
-  const statuses = [...new Set(reasons.map((reason) => STATUS_BY_REASON[reason]))]
+  const samples = [...listFailures(route)].sort((a, b) => position(a) - position(b))
+  const statuses = [...new Set(samples.map(failureStatus))].sort((a, b) => a - b)
   return statuses.map((status) => {
-    const matching = reasons.filter((reason) => STATUS_BY_REASON[reason] === status)
-    const samples = new Map(matching.map((reason) => [reason, samplesOn(route, reason)]))
-    const differ = matching.some((reason) => samples.get(reason) !== FAILURE_SAMPLES[reason])
-    return [status, matching.join('.') + (differ ? '.service' : ''), describeResponse(status, samples)]
+    const matching = samples.filter((sample) => failureStatus(sample) === status)
+    const reasons = [...new Set(matching.map(({ reason }) => reason))]
+    // Routes of different media types cannot share their responses of status 415.
+    const accepts = status === 415 && route.accepts !== null ? route.accepts : []
+    // Nor can service routes share those whose samples differ there.
+    const differs = route.auth === 'service' && reasons.some((reason) => reason in SERVICE_FAILURE_SAMPLES)
+    const parts = [...reasons, ...accepts, ...(differs ? ['service'] : [])]
+    const name = parts.join('.').replaceAll(/[^\w.-]/g, '-')
+    return [status, name, describeResponse(status, reasons, matching)]
   })
 }
 
-function samplesOn({ auth }: Route, reason: FailureReason): readonly LatchkeyError[] {
-  return (auth === 'service' ? SERVICE_FAILURE_SAMPLES[reason] : undefined) ?? FAILURE_SAMPLES[reason]
+function position({ reason }: LatchkeyError): number {
+  const found = REASONS.indexOf(reason as FailureReason)
+  return found === -1 ? REASONS.length : found
 }
 
 function describeResponse(
   status: number,
-  samplesByReason: ReadonlyMap<FailureReason, readonly LatchkeyError[]>,
+  reasons: readonly string[],
+  samples: readonly LatchkeyError[],
 ): object {
-  const reasons = [...samplesByReason.keys()]
-  const samples = [...samplesByReason].flatMap(([reason, list]) => list.map((sample) => ({ reason, sample })))
   const headers = new Map<string, string[]>([['X-Request-Id', ['a-request']]])
-  for (const { sample } of samples) {
+  for (const sample of samples) {
     const list = toFailureResponse(sample, 'a-request').headers
     for (let i = 0; i < list.length; i += 2) {
       const name = list[i] as string
       headers.set(name, [...(headers.get(name) ?? []), list[i + 1] as string])
     }
   }
+  const firstOf = (reason: string) => samples.find((sample) => sample.reason === reason) as LatchkeyError
   return {
-    description: [...samplesByReason]
-      .map(([reason, list]) => `\`${reason}\`: ${list[0]?.message}`)
-      .join('\n\n'),
+    description: reasons.map((reason) => `\`${reason}\`: ${firstOf(reason).message}`).join('\n\n'),
     headers: Object.fromEntries(
       [...headers].map(([name, examples]) => [
         name,
@@ -89,12 +117,10 @@ function describeResponse(
           ],
         },
         examples: Object.fromEntries(
-          samples
-            .reverse()
-            .map(({ reason, sample }) => [
-              reason,
-              { value: JSON.parse(toFailureResponse(sample, 'a-request').text) },
-            ]),
+          reasons.map((reason) => [
+            reason,
+            { value: JSON.parse(toFailureResponse(firstOf(reason), 'a-request').text) },
+          ]),
         ),
       },
     },

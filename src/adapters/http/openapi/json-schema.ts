@@ -24,9 +24,9 @@ const HARMLESS =
 /**
  * Describes the request side (`input`) or the response side (`output`) of a schema. Never throws: what JSON Schema cannot
  * express is described by the nearest schema that allows at least as much. `name` is a prefix that makes the names of the
- * definitions unique.
+ * definitions unique. With `hasDates`, a `Date` is described as the text that JSON makes of it.
  */
-export function describe(schema: Schema, side: Side, name: string): Described {
+export function describe(schema: Schema, side: Side, name: string, hasDates = side === 'output'): Described {
   const problems: string[] = []
   const refName = (id: string) => `${name}.${id}`
   try {
@@ -34,7 +34,7 @@ export function describe(schema: Schema, side: Side, name: string): Described {
       target: 'draft-2020-12',
       typeMode: side,
       errorMode: 'ignore',
-      overrideSchema: (context) => nearestSchema(context, side, problems),
+      overrideSchema: (context) => nearestSchema(context, hasDates, problems),
       overrideAction: (context) => nearestAction(context, side, problems),
       overrideRef: ({ referenceId }) => `#/components/schemas/${refName(referenceId)}`,
     }) as JsonSchema
@@ -50,13 +50,16 @@ export function describe(schema: Schema, side: Side, name: string): Described {
 }
 
 function nearestSchema(
-  { valibotSchema, errors }: OverrideSchema,
-  side: Side,
+  { valibotSchema, jsonSchema, errors }: OverrideSchema,
+  hasDates: boolean,
   problems: string[],
-): { format?: string; type?: 'string' } | null {
+): object | null {
+  // Some generators of clients need the type beside `const`.
+  if ('const' in jsonSchema && jsonSchema.type === undefined && jsonSchema.const !== null)
+    return { ...jsonSchema, type: typeof jsonSchema.const }
   if (errors === undefined) return null
   // JSON serializes a Date as text.
-  if (valibotSchema.type === 'date' && side === 'output') return { type: 'string', format: 'date-time' }
+  if (valibotSchema.type === 'date' && hasDates) return { type: 'string', format: 'date-time' }
   problems.push(`JSON Schema cannot express "${valibotSchema.type}"; the document allows any value.`)
   return {}
 }

@@ -1,5 +1,6 @@
-import type { Route, Schema } from '../routing/declared-route.ts'
-import { exampleValue } from './example.ts'
+import { STATUS_CODES } from 'node:http'
+import type { DeclaredResponse, RawBody, Route, Schema } from '../routing/declared-route.ts'
+import { exampleInput, exampleOutput } from './example.ts'
 import { describeFailures } from './failures.ts'
 import { describe, type JsonSchema } from './json-schema.ts'
 
@@ -35,10 +36,8 @@ export function describeOperation(
     security:
       auth === 'none' ? [] : [auth === 'customer' ? { loginToken: abilities } : { serviceToken: scopes }],
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(route.body === null
-      ? {}
-      : { requestBody: { required: true, content: json(addSchema(route.body, 'input', 'body')) } }),
-    responses: { [route.status]: success(), ...failures() },
+    ...(route.body === null ? {} : { requestBody: { required: true, content: requestContent(route.body) } }),
+    responses: { ...successes(), ...failures() },
   }
 
   function addSchema(schema: Schema, side: 'input' | 'output', part: string): JsonSchema {
@@ -77,21 +76,48 @@ export function describeOperation(
     return schema === null ? {} : addSchema(schema, 'input', part)
   }
 
-  function success(): object {
-    const headers = { 'X-Request-Id': { schema: { type: 'string' } } }
-    if (route.status === 204) return { description: 'Success, without a body.', headers }
+  function requestContent(body: Schema | RawBody): object {
+    if (typeof body === 'object') return json(addSchema(body, 'input', 'body'), exampleInput(body))
+    // OpenAPI 3.1 describes raw bytes by a media type without a schema.
+    return Object.fromEntries((route.accepts ?? ['*/*']).map((type) => [type, {}]))
+  }
+
+  function successes(): object {
+    const responses = route.responses ?? { [route.status]: {} }
+    return Object.fromEntries(
+      Object.entries(responses).map(([code, own]) => [code, success(Number(code), own)]),
+    )
+  }
+
+  function success(status: number, { type, headers = [], description }: DeclaredResponse): object {
+    const hasFields = type === undefined && status <= 203
+    const names = ['X-Request-Id', ...headers]
+    return {
+      description: description ?? (hasFields ? 'Success.' : `${STATUS_CODES[status]}.`),
+      headers: Object.fromEntries(names.map((name) => [name, { schema: { type: 'string' } }])),
+      ...(type === undefined ? {} : { content: { [type]: {} } }),
+      ...(hasFields ? { content: json(successSchema(), successExample()) } : {}),
+    }
+  }
+
+  function successSchema(): JsonSchema {
     const own: Fields = route.returns === null ? {} : addSchema(route.returns, 'output', 'response')
-    const schema = {
+    return {
       ...own,
       type: 'object',
       required: ['success', ...(own.required ?? [])],
-      properties: { success: { const: true }, ...own.properties },
+      properties: { success: { type: 'boolean', const: true }, ...own.properties },
     }
-    return { description: 'Success.', headers, content: json(schema) }
   }
 
-  function json(schema: JsonSchema): object {
-    return { 'application/json': { schema, example: exampleValue(schema, shared.schemas) } }
+  function successExample(): unknown {
+    if (route.returns === null) return { success: true }
+    const example = exampleOutput(route.returns)
+    return example === undefined ? undefined : { success: true, ...(example as object) }
+  }
+
+  function json(schema: JsonSchema, example: unknown): object {
+    return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } }
   }
 
   function failures(): object {

@@ -1,12 +1,13 @@
 import { andThen, type MaybePromise } from '../../../lib/maybe-promise.ts'
 import { InvalidJson, PayloadTooLarge } from '../errors.ts'
-import type { ResponseFields } from '../response/json-body.ts'
-import type { Route } from '../routing/declared-route.ts'
+import type { Route, Schema } from '../routing/declared-route.ts'
 import type { Exchange } from '../server/exchange.ts'
 import { readBody } from './body.ts'
+import { BodyStream } from './body-stream.ts'
 import type { RequestInput } from './context.ts'
 import { parseJson } from './json.ts'
-import { checkMediaType } from './media-type.ts'
+import { checkJsonType, checkMediaType } from './media-type.ts'
+import { parseQuery } from './query.ts'
 import { validated } from './validation.ts'
 
 /** Reads and validates body, query and path parameters. Throws or rejects with the failure of the first invalid part. */
@@ -15,24 +16,60 @@ export function readInput(
   exchange: Exchange,
   params: Readonly<Record<string, string>>,
 ): MaybePromise<RequestInput> {
-  const read = route.body === null ? dropBody(exchange) : readJson(exchange)
-  return andThen(read, (body) => ({
-    body: route.body === null ? undefined : validated(route.body, body, 'body'),
-    query:
-      route.query === null ? parseQuery(exchange) : validated(route.query, parseQuery(exchange), 'query'),
+  return andThen(readRouteBody(route, exchange), ({ body, rawBody, bodyFailed }) => ({
+    body: isSchema(route.body) ? validated(route.body, body, 'body') : body,
+    rawBody,
+    bodyFailed,
+    query: readQuery(route, exchange),
     params: route.params === null ? params : validated(route.params, params, 'params'),
   }))
 }
 
+/** Whether the body is JSON of a schema. */
+function isSchema(body: Route['body']): body is Schema {
+  return body !== null && typeof body === 'object'
+}
+
+type ReadBody = Pick<RequestInput, 'body' | 'rawBody' | 'bodyFailed'>
+
+const NO_BODY: ReadBody = { body: undefined, rawBody: undefined, bodyFailed: null }
+
+function readRouteBody(route: Route, exchange: Exchange): MaybePromise<ReadBody> {
+  if (route.body === null) return andThen(dropBody(exchange), () => NO_BODY)
+  if (route.body === 'bytes') return readBytes(route, exchange)
+  if (route.body === 'stream') return openBody(route, exchange)
+  return readJson(route, exchange)
+}
+
 /** Reads and parses the JSON body. Checks the media type before it reads the first byte. */
-async function readJson(exchange: Exchange): Promise<unknown> {
-  const { declaredBytes } = exchange
-  if (declaredBytes === 0) throw new InvalidJson()
-  checkMediaType(exchange)
+async function readJson({ rawBody }: Route, exchange: Exchange): Promise<ReadBody> {
+  if (exchange.declaredBytes === 0) throw new InvalidJson()
+  checkJsonType(exchange)
+  const chunks = await readChunks(exchange)
+  return { ...NO_BODY, body: parseJson(chunks), rawBody: rawBody ? Buffer.concat(chunks) : undefined }
+}
+
+async function readBytes(route: Route, exchange: Exchange): Promise<ReadBody> {
+  checkRawType(route, exchange)
+  return { ...NO_BODY, body: Buffer.concat(await readChunks(exchange)) }
+}
+
+function openBody(route: Route, exchange: Exchange): ReadBody {
+  checkRawType(route, exchange)
+  checkDeclaredLength(exchange)
+  const stream = new BodyStream(exchange)
+  return { ...NO_BODY, body: stream, bodyFailed: stream.failed }
+}
+
+function checkRawType({ accepts }: Route, exchange: Exchange): void {
+  if (exchange.declaredBytes !== 0) checkMediaType(exchange, accepts)
+}
+
+async function readChunks(exchange: Exchange): Promise<readonly Buffer[]> {
   checkDeclaredLength(exchange)
   const chunks: Buffer[] = []
   await readBody(exchange, (chunk) => chunks.push(chunk))
-  return parseJson(chunks)
+  return chunks
 }
 
 /** Discards the body of a route that needs none. Resolves when its size is known to be within the limit. */
@@ -46,8 +83,9 @@ function checkDeclaredLength({ declaredBytes, bodyLimitBytes }: Exchange): void 
   if (declaredBytes !== null && declaredBytes > bodyLimitBytes) throw new PayloadTooLarge()
 }
 
-function parseQuery({ request }: Exchange): ResponseFields {
+function readQuery({ query, listParameters }: Route, { request }: Exchange): unknown {
   const url = request.url ?? ''
   const at = url.indexOf('?')
-  return at === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at + 1)))
+  if (query === null) return at === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at + 1)))
+  return validated(query, parseQuery(at === -1 ? '' : url.slice(at + 1), query, listParameters), 'query')
 }

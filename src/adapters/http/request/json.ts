@@ -13,7 +13,9 @@ export function parseJson(chunks: readonly Buffer[]): unknown {
   const value = decodeJson(bytes)
   // Each level takes two brackets.
   if (bytes.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH))
-    throw new ValidationFailed({ body: [`Must be nested no deeper than ${MAX_DEPTH} levels.`] })
+    throw new ValidationFailed({ body: [`Must be nested no deeper than ${MAX_DEPTH} levels.`] }, [
+      { field: 'body', code: 'max_depth', max: MAX_DEPTH },
+    ])
   return value
 }
 

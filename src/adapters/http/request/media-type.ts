@@ -1,14 +1,37 @@
+import type { IncomingMessage } from 'node:http'
 import { UnsupportedMediaType } from '../errors.ts'
 import type { Exchange } from '../server/exchange.ts'
 
+const JSON_TYPE = ['application/json']
+
 /** Throws `UnsupportedMediaType` unless the body is JSON in UTF-8 without a content coding. */
-export function checkMediaType({ request }: Exchange): void {
-  const { rawHeaders, headers } = request
-  const lines = rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'content-type').length
-  if (lines !== 1 || !isJsonInUtf8(headers['content-type'] ?? ''))
-    throw new UnsupportedMediaType('media_type')
+export function checkJsonType({ request }: Exchange): void {
+  if (!hasOneType(request) || !isJsonInUtf8(request.headers['content-type'] ?? ''))
+    throw new UnsupportedMediaType(JSON_TYPE)
+  checkCoding(request)
+}
+
+/**
+ * Throws `UnsupportedMediaType` unless the body has one of the media types, in lower case, of which `image/*` stands for
+ * each image, and no content coding. Null accepts every type, and a body without one.
+ */
+export function checkMediaType({ request }: Exchange, accepts: readonly string[] | null): void {
+  if (accepts !== null) {
+    const [type = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(/[\t ]*;/)
+    const range = type.replace(/\/.*$/s, '/*')
+    if (!hasOneType(request) || !(accepts.includes(type) || accepts.includes(range)))
+      throw new UnsupportedMediaType(accepts)
+  }
+  checkCoding(request)
+}
+
+function hasOneType({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'content-type').length === 1
+}
+
+function checkCoding({ headers }: IncomingMessage): void {
   const coding = headers['content-encoding']
-  if (coding !== undefined && coding.toLowerCase() !== 'identity') throw new UnsupportedMediaType('coding')
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') throw new UnsupportedMediaType(null)
 }
 
 const PARAMETER =

@@ -3,13 +3,15 @@ import {
   type InsufficientScope,
   InsufficientServiceScope,
   type LatchkeyError,
-  TooManyRequests,
+  TooManyLogins,
   TooManyUnknownTokens,
   ValidationFailed,
 } from '../../../domain/errors.ts'
 import type { ReachedLimit } from '../../../domain/login-limit.ts'
+import { ApiError } from '../api-error.ts'
 import { MethodNotAllowed, NotReady, UnsupportedMediaType } from '../errors.ts'
-import { STATUS_BY_REASON } from '../failure-reasons.ts'
+import { type FailureReason, STATUS_BY_REASON } from '../failure-reasons.ts'
+import { headerList } from './own-headers.ts'
 
 type HeaderList = readonly string[]
 
@@ -18,21 +20,30 @@ export function toFailureResponse(
   error: LatchkeyError,
   requestId: string,
 ): { status: number; headers: HeaderList; text: string } {
-  const status = STATUS_BY_REASON[error.reason as keyof typeof STATUS_BY_REASON]
+  const status = failureStatus(error)
   // A template takes a quarter of the time of `JSON.stringify`. Reason and id need no escaping.
   const envelope = `"success":false,"code":${status},"error":${JSON.stringify(error.message)},"reason":"${error.reason}","request_id":"${requestId}"`
-  const errors = error instanceof ValidationFailed ? `,"errors":${JSON.stringify(error.errors)}` : ''
+  const errors =
+    error instanceof ValidationFailed
+      ? `,"errors":${JSON.stringify(error.errors)},"details":${JSON.stringify(error.details)}`
+      : ''
   const checks = error instanceof NotReady && error.checks ? `,"checks":${JSON.stringify(error.checks)}` : ''
   return { status, headers: failureHeaders(error), text: `{${envelope}${errors}${checks}}` }
 }
 
+/** Returns the status of a failure. */
+export function failureStatus(error: LatchkeyError): number {
+  return error instanceof ApiError ? error.status : STATUS_BY_REASON[error.reason as FailureReason]
+}
+
 function failureHeaders(error: LatchkeyError): HeaderList {
+  if (error instanceof ApiError) return headerList(error.headers)
   if (error instanceof MethodNotAllowed) return ['Allow', error.allow]
   if (error instanceof UnsupportedMediaType) {
-    return error.refused === 'coding' ? ['Accept-Encoding', 'identity'] : ['Accept', 'application/json']
+    return error.accepts === null ? ['Accept-Encoding', 'identity'] : ['Accept', error.accepts.join(', ')]
   }
   if (error.reason === 'unavailable') return ['Retry-After', '1']
-  if (error instanceof TooManyRequests || error instanceof TooManyUnknownTokens)
+  if (error instanceof TooManyLogins || error instanceof TooManyUnknownTokens)
     return limitHeaders(error.limit)
   const challenge = authenticateChallenge(error)
   return challenge === null ? [] : ['WWW-Authenticate', challenge]

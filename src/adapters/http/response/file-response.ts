@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Exchange } from '../server/exchange.ts'
-import { COMMON, finish, writeHead } from './response.ts'
+import { finish, NO_SNIFFING, writeHead } from './response.ts'
 
 /** A success outside `/api` whose body is bytes of any media type instead of the envelope. Clients cache it by its ETag. */
 export class FileResponse {
@@ -34,7 +34,7 @@ export function sendFile(exchange: Exchange, { bytes, contentType, headers, etag
     requestId,
     ...headers,
   ]
-  if (isCached(request.headers['if-none-match'], etag)) {
+  if (matchesEtag(request.headers['if-none-match'], etag)) {
     writeHead(exchange, 304, common)
     finish(exchange, null, 'utf8')
     return
@@ -49,9 +49,9 @@ export function sendFile(exchange: Exchange, { bytes, contentType, headers, etag
   finish(exchange, bytes, 'utf8')
 }
 
-const NO_SNIFFING = COMMON.slice(0, 2)
-
-function isCached(ifNoneMatch: string | undefined, etag: string): boolean {
+/** Whether `If-None-Match` has the tag, by weak comparison (RFC 9110, section 13.1.2). */
+export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
-  return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
+  const opaque = (tag: string) => tag.trim().replace(/^W\//, '')
+  return ifNoneMatch.split(',').some((tag) => ['*', opaque(etag)].includes(opaque(tag)))
 }

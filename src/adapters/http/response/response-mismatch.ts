@@ -4,15 +4,20 @@ import { OperatorError } from '../../../lib/operator-error.ts'
 const MAX_FIELDS = 10
 const MAX_CHARACTERS = 100
 
-/** A handler's response does not fit the `returns` of its route. The message has the fields, never their values. */
+/** A handler's response does not fit its route. The message has the fields, never their values. */
 class ResponseMismatch extends OperatorError {
   override readonly name = 'ResponseMismatch'
+}
 
-  constructor(issues: readonly v.BaseIssue<unknown>[]) {
-    const fields = issues.slice(0, MAX_FIELDS).map(describeIssue)
-    const rest = issues.length > MAX_FIELDS ? `; and ${issues.length - MAX_FIELDS} more` : ''
-    super(`The response does not fit the route's returns: ${fields.join('; ')}${rest}`)
-  }
+/** Returns the error of a status that `responses` of the route does not have. */
+export function undeclaredStatus(status: number): OperatorError {
+  return new ResponseMismatch(`The response has the status ${status}, which the route's responses lack.`)
+}
+
+function describeIssues(issues: readonly v.BaseIssue<unknown>[]): string {
+  const fields = issues.slice(0, MAX_FIELDS).map(describeIssue)
+  const rest = issues.length > MAX_FIELDS ? `; and ${issues.length - MAX_FIELDS} more` : ''
+  return `The response does not fit the route's returns: ${fields.join('; ')}${rest}`
 }
 
 /** Returns the schema's output of the response, or throws `ResponseMismatch`. */
@@ -21,7 +26,7 @@ export function conforming<Schema extends v.GenericSchema>(
   response: unknown,
 ): v.InferOutput<Schema> {
   const { success, output, issues } = v.safeParse(schema, response)
-  if (!success) throw new ResponseMismatch(issues)
+  if (!success) throw new ResponseMismatch(describeIssues(issues))
   return output
 }
 

@@ -9,7 +9,8 @@ type HeaderList = readonly string[]
 
 const NO_HEADERS: HeaderList = []
 export const CONTENT_TYPE: HeaderList = ['Content-Type', 'application/json; charset=utf-8']
-export const COMMON: HeaderList = ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
+export const NO_SNIFFING: HeaderList = ['X-Content-Type-Options', 'nosniff']
+export const COMMON: HeaderList = [...NO_SNIFFING, 'Cache-Control', 'no-store']
 
 /** Sends a success: `success: true` and the route's fields, or only headers for 204. */
 export function sendSuccess(

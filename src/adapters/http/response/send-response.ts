@@ -3,16 +3,27 @@ import * as v from 'valibot'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
 import type { Route } from '../routing/declared-route.ts'
 import type { Exchange } from '../server/exchange.ts'
+import { CustomResponse, isContent } from './custom-response.ts'
 import { FileResponse, sendFile } from './file-response.ts'
 import { JsonBody, type ResponseFields, toJsonText } from './json-body.ts'
 import { COMMON, CONTENT_TYPE, sendSuccess, writeHead } from './response.ts'
-import { conforming } from './response-mismatch.ts'
+import { conforming, undeclaredStatus } from './response-mismatch.ts'
+import { sendCustom } from './send-custom.ts'
 import { StreamedList } from './streamed-list.ts'
 
 /** Characters of a list that are written at once. */
 const CHUNK_CHARACTERS = 16 * 1024
 /** While a list is streamed, the age at which the client is authenticated again before the next bytes. */
 const MAX_AUTHENTICATION_AGE_MS = 100
+
+/** What a handler may return. */
+export type HandlerResult =
+  | ResponseFields
+  | JsonBody
+  | FileResponse
+  | StreamedList
+  | CustomResponse
+  | undefined
 
 /** Authenticates the caller of a route. Rejects like a request without a valid token. */
 type Reauthenticate = (route: Route, exchange: Exchange) => MaybePromise<unknown>
@@ -21,14 +32,29 @@ type Reauthenticate = (route: Route, exchange: Exchange) => MaybePromise<unknown
 export function sendResponse(
   exchange: Exchange,
   route: Route,
-  result: ResponseFields | JsonBody | FileResponse | StreamedList | undefined,
+  result: HandlerResult,
   authenticate: Reauthenticate,
 ): MaybePromise<void> {
+  if (result instanceof CustomResponse) return sendOwn(exchange, route, result, authenticate)
   if (result instanceof FileResponse) return sendFile(exchange, result)
   if (result instanceof StreamedList) return sendList(exchange, route, result, authenticate)
   const { status, returns } = route
   const declared = returns === null || result instanceof JsonBody ? result : conforming(returns, result)
   return sendSuccess(exchange, status, declared)
+}
+
+function sendOwn(
+  exchange: Exchange,
+  route: Route,
+  response: CustomResponse,
+  authenticate: Reauthenticate,
+): MaybePromise<void> {
+  const { returns, responses } = route
+  const { status, body } = response
+  if (responses !== null && !(status in responses)) throw undeclaredStatus(status)
+  const fields = body === null || isContent(body) ? undefined : body
+  const declared = returns === null || fields === undefined ? fields : conforming(returns, fields)
+  return sendCustom(exchange, response, declared, () => authenticate(route, exchange))
 }
 
 async function sendList(

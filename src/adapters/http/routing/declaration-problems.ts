@@ -1,8 +1,11 @@
 import type * as v from 'valibot'
 import { isAbility } from '../../../domain/abilities.ts'
 import { isScope } from '../../../domain/service-token.ts'
-import { STATUS_BY_REASON } from '../failure-reasons.ts'
-import type { Declaration, Method, ObjectSchema, Schema } from './declared-route.ts'
+import { durationMs } from '../../../lib/duration.ts'
+import { ApiError, apiErrorProblem, createSample, type ThrownError } from '../api-error.ts'
+import { hasStatus, STATUS_BY_REASON } from '../failure-reasons.ts'
+import type { Declaration, Method, Schema } from './declared-route.ts'
+import { objectEntries, unwrapped } from './schema-entries.ts'
 
 /** Node runs a timer of a longer delay immediately. */
 const MAX_AMOUNT = 2 ** 31 - 1
@@ -33,16 +36,17 @@ export function* findProblems(
     if (amount === null || (Number.isInteger(amount) && amount > 0 && amount <= MAX_AMOUNT)) continue
     yield `${name} must be a whole number from 1 to ${MAX_AMOUNT}.`
   }
+  yield* bodyProblems(declaration)
   for (const part of ['params', 'query', 'body', 'returns'] as const) {
     const schema = declaration[part] ?? null
-    if (schema !== null && (schema.kind !== 'schema' || schema.async)) {
+    if (schema !== null && typeof schema === 'object' && (schema.kind !== 'schema' || schema.async)) {
       yield `${part} must be a synchronous valibot schema.`
     }
   }
   if (declaration.body && method === 'GET') yield 'a GET has no body.'
   for (const part of ['params', 'query'] as const) {
-    const nonText = Object.entries(schemaEntries(declaration[part] ?? null)).find(
-      ([, schema]) => !takesText(schema),
+    const nonText = Object.entries(objectEntries(declaration[part] ?? null)).find(
+      ([, schema]) => !takesText(schema as Schema, part === 'query'),
     )
     if (nonText === undefined) continue
     yield `${part}.${nonText[0]} arrives as text: declare it with v.string(), then transform it to another type.`
@@ -53,23 +57,49 @@ export function* findProblems(
   if (fieldNames(returns).includes('success')) yield 'success is added to each response automatically.'
   if (returns !== null && status === 204) yield 'a response of status 204 has no fields to return.'
   if (![200, 201, 202, 204].includes(status)) yield 'status must be 200, 201, 202 or 204.'
-  const unknownReason = (declaration.throws ?? []).find((reason) => !Object.hasOwn(STATUS_BY_REASON, reason))
-  if (unknownReason !== undefined) yield `throws has "${unknownReason}", which is not a failure reason.`
+  yield* (declaration.throws ?? []).map(thrownProblem).filter((problem) => problem !== null)
+  for (const code of Object.keys(declaration.responses ?? {}))
+    if (!/^[23]\d\d$/.test(code)) yield `responses has "${code}": write statuses from 200 to 399.`
   if (typeof declaration.handle !== 'function') yield 'handle must be a function.'
 }
 
+function* bodyProblems({ body, accepts, rawBody, requestTimeout }: Declaration): Generator<string> {
+  const isRaw = body === 'bytes' || body === 'stream'
+  if (typeof body === 'string' && !isRaw) yield 'body must be a schema, "bytes" or "stream".'
+  if (accepts !== undefined && !isRaw) yield 'accepts needs body "bytes" or "stream": a schema is for JSON.'
+  if (accepts?.length === 0) yield 'accepts has no media type: leave it out to accept any.'
+  const wrong = (accepts ?? []).find((type) => !/^[\w.+-]+\/([\w.+-]+|\*)$/.test(type))
+  if (wrong !== undefined) yield `accepts has "${wrong}": write a media type such as text/csv, or image/*.`
+  if (rawBody === true && (isRaw || body === undefined)) yield 'rawBody needs a schema as body.'
+  if (requestTimeout === undefined) return
+  const ms = durationMs(requestTimeout)
+  if (ms === null || ms < 1000 || ms > MAX_AMOUNT)
+    yield 'requestTimeout must be a duration of at least 1s, such as 90s or 5m.'
+}
+
+/** Returns the mistake in an error of `throws`, or null. */
+function thrownProblem(thrown: ThrownError): string | null {
+  if (typeof thrown === 'string') {
+    const isKnown = Object.hasOwn(STATUS_BY_REASON, thrown)
+    return isKnown
+      ? null
+      : `throws has "${thrown}", which is not a failure reason: write the class of your error.`
+  }
+  const sample = createSample(thrown)
+  if (sample instanceof ApiError) return apiErrorProblem(sample)
+  return sample !== null && hasStatus(sample)
+    ? null
+    : 'throws takes reasons, and classes that extend ApiError and need no arguments.'
+}
+
 function fieldNames(schema: Schema | null): readonly string[] {
-  return Object.keys(schemaEntries(schema))
+  return Object.keys(objectEntries(schema))
 }
 
-function schemaEntries(schema: Schema | null): v.ObjectEntries {
-  return schema?.type === 'object' || schema?.type === 'strict_object' ? (schema as ObjectSchema).entries : {}
-}
-
-/** Returns false for types that no text can be, such as a number or a list. Unwraps optional schemas. */
-function takesText(schema: v.ObjectEntries[string]): boolean {
-  if ('wrapped' in schema) return takesText(schema.wrapped as v.ObjectEntries[string])
-  return !/^(number|boolean|bigint|date|array|tuple|record|map|set|(strict_|loose_)?object)$/.test(
-    schema.type,
-  )
+/** Returns false for types that no text can be, such as a number. A parameter of a query may be a list of texts. */
+function takesText(schema: Schema, mayRepeat: boolean): boolean {
+  const inner = unwrapped(schema)
+  if (mayRepeat && inner.type === 'array')
+    return takesText((inner as v.ArraySchema<Schema, undefined>).item, false)
+  return !/^(number|boolean|bigint|date|array|tuple|record|map|set|(strict_|loose_)?object)$/.test(inner.type)
 }

@@ -1,12 +1,12 @@
 import type * as v from 'valibot'
 import { ROUTES_SCOPE } from '../../../domain/service-token.ts'
+import { durationMs } from '../../../lib/duration.ts'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
 import { OperatorError } from '../../../lib/operator-error.ts'
-import type { FailureReason } from '../failure-reasons.ts'
-import type { FileResponse } from '../response/file-response.ts'
-import type { JsonBody, ResponseFields } from '../response/json-body.ts'
-import type { StreamedList } from '../response/streamed-list.ts'
+import type { ThrownError } from '../api-error.ts'
+import type { HandlerResult } from '../response/send-response.ts'
 import { findProblems } from './declaration-problems.ts'
+import { listFields } from './schema-entries.ts'
 
 /** The methods that a route may have. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -19,6 +19,24 @@ export type Schema = v.GenericSchema
 
 /** The fields of a response. */
 export type ObjectSchema = v.ObjectSchema<v.ObjectEntries, undefined>
+
+/** A body that is not JSON: all its bytes, or a stream of them. */
+export type RawBody = 'bytes' | 'stream'
+
+/** A duration such as `90s` or `5m`. */
+export type DurationText = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
+
+/** A response of `respond`, for the documentation. */
+export interface DeclaredResponse {
+  /** The media type of the body, such as `text/csv`. Default: JSON up to status 203, then no body. */
+  readonly type?: string
+  /** The names of its own headers. */
+  readonly headers?: readonly string[]
+  readonly description?: string
+}
+
+/** The responses of a route by status. */
+export type DeclaredResponses = Readonly<Record<number, DeclaredResponse>>
 
 /** A complete route, for the router and the dispatch. */
 export interface Route {
@@ -34,18 +52,24 @@ export interface Route {
   readonly settlesRefusals: boolean
   readonly params: Schema | null
   readonly query: Schema | null
-  readonly body: Schema | null
+  /** The parameters of the query that are lists. */
+  readonly listParameters: readonly string[]
+  readonly body: Schema | RawBody | null
+  /** The media types of a raw body; null for any. */
+  readonly accepts: readonly string[] | null
+  /** Whether the handler of a JSON route also gets the bytes of the body. */
+  readonly rawBody: boolean
   readonly bodyLimitBytes: number | null
+  readonly requestTimeoutMs: number | null
+  readonly responses: DeclaredResponses | null
   readonly returns: ObjectSchema | null
   readonly deadlineMs: number | null
   readonly summary: string | null
   readonly tags: readonly string[]
   readonly status: number
   /** The handler's failure reasons, beside those of every route of its kind. */
-  readonly throws: readonly FailureReason[]
-  readonly handle: (
-    context: never,
-  ) => MaybePromise<ResponseFields | JsonBody | FileResponse | StreamedList | undefined>
+  readonly throws: readonly ThrownError[]
+  readonly handle: (context: never) => MaybePromise<HandlerResult>
 }
 
 /** A mistake in a declaration, as one sentence. The service does not start. */
@@ -54,7 +78,10 @@ export class RouteRefused extends OperatorError {
 }
 
 /** A route as it is declared, before defaults apply. */
-export interface Declaration extends Partial<Omit<Route, 'method' | 'path' | 'hasParams'>> {}
+export interface Declaration
+  extends Partial<Omit<Route, 'method' | 'path' | 'hasParams' | 'requestTimeoutMs' | 'listParameters'>> {
+  readonly requestTimeout?: DurationText
+}
 
 /** Checks a declaration and applies defaults. Throws `RouteRefused` for its first mistake. */
 export function declareRoute(base: string, pattern: string, declaration: Declaration): Route {
@@ -84,8 +111,13 @@ export function declareRoute(base: string, pattern: string, declaration: Declara
     settlesRefusals: declaration.settlesRefusals ?? false,
     params: declaration.params ?? null,
     query: declaration.query ?? null,
+    listParameters: listFields(declaration.query ?? null),
     body: declaration.body ?? null,
+    accepts: declaration.accepts?.map((type) => type.toLowerCase()) ?? null,
+    rawBody: declaration.rawBody ?? false,
     bodyLimitBytes: declaration.bodyLimitBytes ?? null,
+    requestTimeoutMs: durationMs(declaration.requestTimeout ?? ''),
+    responses: declaration.responses ?? null,
     returns: declaration.returns ?? null,
     deadlineMs: declaration.deadlineMs ?? null,
     summary: declaration.summary ?? null,

@@ -5,11 +5,12 @@ import { Unavailable } from '../../../domain/errors.ts'
 import { andThen, isPromise, type MaybePromise } from '../../../lib/maybe-promise.ts'
 import { DeadlinePassed } from '../errors.ts'
 import { bearerToken, serviceToken } from '../request/bearer-token.ts'
-import { type AnyCaller, Context } from '../request/context.ts'
+import { type AnyCaller, Context, type HandlerServices } from '../request/context.ts'
 import { readInput } from '../request/input.ts'
 import { sendSuccess } from '../response/response.ts'
 import { sendResponse } from '../response/send-response.ts'
 import type { Exchange } from '../server/exchange.ts'
+import { limitArrival } from '../server/limit-arrival.ts'
 import { checkRequest } from '../server/request-checks.ts'
 import type { Route } from './declared-route.ts'
 import { createFailureHandler, type FailureReports } from './failure-handler.ts'
@@ -20,14 +21,23 @@ const ANONYMOUS: AnyCaller = {}
 /** Handles one request up to its response. Never throws. */
 export type Dispatch = (exchange: Exchange) => void
 
+/** The options of the dispatch. */
+export interface DispatchOptions extends FailureReports {
+  /** The time in which a request must arrive, in milliseconds, when its route sets none; null when no route sets one. */
+  readonly requestTimeoutMs: number | null
+  /** Called with a request that has not arrived in time. */
+  readonly onLate: (exchange: Exchange) => void
+}
+
 /** Creates the dispatch: the steps of a request in order. A step whose result is available runs synchronously. */
 export function createDispatch(
   router: Router,
   useCases: UseCases,
   log: Log,
-  reports: FailureReports,
+  { requestTimeoutMs, onLate, ...reports }: DispatchOptions,
 ): Dispatch {
   const fail = createFailureHandler(log, reports)
+  const services: HandlerServices = { log, useCases }
 
   return function dispatch(exchange) {
     try {
@@ -48,6 +58,8 @@ export function createDispatch(
     exchange.route = route.path
     if (route.bodyLimitBytes !== null) exchange.bodyLimitBytes = route.bodyLimitBytes
     if (route.deadlineMs !== null) startDeadline(exchange, route.deadlineMs)
+    if (requestTimeoutMs !== null && !exchange.isWhole)
+      limitArrival(exchange, route.requestTimeoutMs ?? requestTimeoutMs, onLate)
 
     const deadline = useCases.deadline()
     return andThen(authenticateCaller(route, exchange, deadline), (caller) =>
@@ -57,13 +69,21 @@ export function createDispatch(
         return andThen(authenticated, (caller) => {
           // After a 503 the client may retry, so the handler must not run.
           if (exchange.responded) return
-          const context = new Context(caller, input, exchange, deadline, log)
-          return andThen(route.handle(context as never), (fields) =>
-            sendResponse(exchange, route, fields, reauthenticate),
-          )
+          const context = new Context(caller, input, exchange, deadline, services)
+          const handling = route.handle(context as never)
+          if (input.bodyFailed !== null) refuseLateBody(exchange, input.bodyFailed)
+          return andThen(handling, (result) => sendResponse(exchange, route, result, reauthenticate))
         })
       }),
     )
+  }
+
+  /** Responds with the failure of a streamed body, which its handler may never notice. */
+  function refuseLateBody(exchange: Exchange, failed: Promise<never>): void {
+    failed.catch((error: Error) => {
+      fail(exchange, error)
+      exchange.cancel(error)
+    })
   }
 
   function reauthenticate(route: Route, exchange: Exchange): MaybePromise<AnyCaller> {

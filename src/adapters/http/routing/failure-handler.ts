@@ -1,8 +1,10 @@
 import type { Log } from '../../../application/ports/log.ts'
-import { LatchkeyError, Unavailable } from '../../../domain/errors.ts'
-import { type HttpError, Internal } from '../errors.ts'
+import { LatchkeyError } from '../../../domain/errors.ts'
+import { ApiError, apiErrorProblem } from '../api-error.ts'
+import { Internal } from '../errors.ts'
 import { hasStatus } from '../failure-reasons.ts'
 import { describeError } from '../response/error-report.ts'
+import { failureStatus } from '../response/failure-response.ts'
 import { sendFailure } from '../response/response.ts'
 import type { Exchange } from '../server/exchange.ts'
 
@@ -10,7 +12,7 @@ import type { Exchange } from '../server/exchange.ts'
 export interface FailureReports {
   /** Whether the log includes the messages of errors that are not the service's own. */
   readonly logErrorMessages: boolean
-  /** Called with each bug as it was thrown, and with each `Unavailable`. */
+  /** Called with each error of a response of status 500 or higher; with a bug as it was thrown. */
   readonly onError?: ((error: unknown) => void) | undefined
   /** Whether the failed request of an address gets a line in the log. Default: always. */
   readonly admitsLine?: ((address: string) => boolean) | undefined
@@ -26,9 +28,8 @@ export function createFailureHandler(
   function fail(exchange: Exchange, error: unknown): void {
     // An error caused by the cancellation of the request needs no report.
     if (exchange.isCancellation(error)) return
-    // An error without a status has no place in the public error table.
-    const failure = error instanceof LatchkeyError && hasStatus(error) ? error : new Internal(error)
-    if (failure instanceof Internal || failure instanceof Unavailable) logFailure(exchange, failure)
+    const failure = toFailure(error)
+    if (failureStatus(failure) >= 500) logFailure(exchange, failure)
     try {
       sendFailure(exchange, failure)
     } catch (cause) {
@@ -38,14 +39,11 @@ export function createFailureHandler(
     }
   }
 
-  function logFailure(
-    { requestId, address, traceId, request, route }: Exchange,
-    error: HttpError | Unavailable,
-  ): void {
+  function logFailure({ requestId, address, traceId, request, route }: Exchange, error: LatchkeyError): void {
     const { cause } = error
     onError(error instanceof Internal ? cause : error)
     if (!admitsLine(address)) return
-    log[error instanceof Unavailable ? 'warn' : 'error']('request.failed', {
+    log[error instanceof Internal ? 'error' : 'warn']('request.failed', {
       request_id: requestId,
       ...(traceId === null ? {} : { trace_id: traceId }),
       ...(request.method === undefined ? {} : { method: request.method }),
@@ -53,4 +51,12 @@ export function createFailureHandler(
       ...describeError(cause ?? error, { messages: logErrorMessages }),
     })
   }
+}
+
+/** Returns the failure for the client: `Internal` for an error that is not part of the public error table. */
+function toFailure(error: unknown): LatchkeyError {
+  if (!(error instanceof LatchkeyError)) return new Internal(error)
+  if (!(error instanceof ApiError)) return hasStatus(error) ? error : new Internal(error)
+  const problem = apiErrorProblem(error)
+  return problem === null ? error : new Internal(new TypeError(problem, { cause: error }))
 }

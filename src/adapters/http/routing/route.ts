@@ -1,15 +1,33 @@
+import type { Readable as NodeReadable } from 'node:stream'
 import type * as v from 'valibot'
 import type { Caller } from '../../../application/use-cases/authenticate.ts'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
-import type { FailureReason } from '../failure-reasons.ts'
+import type { ThrownError } from '../api-error.ts'
 import type { RequestContext } from '../request/context.ts'
+import type { CustomResponse, ResponseContent } from '../response/custom-response.ts'
 import type { FileResponse } from '../response/file-response.ts'
 import type { JsonBody, ResponseFields } from '../response/json-body.ts'
 import type { StreamedList } from '../response/streamed-list.ts'
-import { type Auth, declareRoute, type Route, type Schema } from './declared-route.ts'
+import {
+  type Auth,
+  type DeclaredResponses,
+  type DurationText,
+  declareRoute,
+  type RawBody,
+  type Route,
+  type Schema,
+} from './declared-route.ts'
 import type { PathParams, RoutePattern } from './route-pattern.ts'
 
 type Output<S, Fallback> = S extends Schema ? v.InferOutput<S> : Fallback
+
+/** What the handler gets as `body`, and with `rawBody` its bytes. */
+type BodyContext<B, Raw> = (B extends 'bytes'
+  ? { readonly body: Uint8Array }
+  : B extends 'stream'
+    ? { readonly body: NodeReadable }
+    : { readonly body: Output<B, undefined> }) &
+  (Raw extends true ? { readonly rawBody: Uint8Array } : unknown)
 
 type CallerContext<A extends Auth> = A extends 'customer'
   ? Caller
@@ -17,12 +35,24 @@ type CallerContext<A extends Auth> = A extends 'customer'
     ? { readonly service: string }
     : unknown
 
-/** What a handler may return when the route declares `returns`: the fields, their JSON text, or the fields with one list streamed. */
-type HandlerResult<R> = R extends Schema
+/**
+ * What a handler may return: the fields, their JSON text, the fields with one list streamed, or a response of `respond`,
+ * with the fields of `returns` and the statuses of `responses` when the route declares them.
+ */
+type HandlerResult<R, S> = R extends Schema
   ? v.InferInput<R> extends ResponseFields
-    ? Readable<v.InferInput<R>> | JsonBody | Streamable<Readable<v.InferInput<R>>>
+    ?
+        | Readable<v.InferInput<R>>
+        | JsonBody
+        | Streamable<Readable<v.InferInput<R>>>
+        | Responded<S, Readable<v.InferInput<R>>>
     : never
-  : ResponseFields | JsonBody | StreamedList
+  : ResponseFields | JsonBody | StreamedList | Responded<S, ResponseFields>
+
+type Responded<S, Fields extends ResponseFields> = CustomResponse<
+  S extends DeclaredResponses ? keyof S & number : number,
+  ResponseContent | Fields | null
+>
 
 /** A response with any one of its lists streamed. */
 type Streamable<A> = {
@@ -38,29 +68,37 @@ export type Readable<T> = T extends readonly (infer Item)[]
     ? { readonly [Name in keyof T]: Readable<T[Name]> }
     : T
 
-interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R> {
+interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R, S, Raw> {
   /** Who may call: `customer`, `service` or `none`. A route without it does not compile, and stops the start. */
   readonly auth: A
   /** The abilities that the caller's token must have, all of them. */
   readonly abilities?: A extends 'customer' ? readonly string[] : never
-  /**
-   * The scopes that the caller's service token must have, all of them. An operator grants them by name. Default: `routes`,
-   * which every service token has for which no scopes are written.
-   */
+  /** The scopes that the caller's service token must have. Default: `routes`, which tokens without written scopes have. */
   readonly scopes?: A extends 'service' ? readonly string[] : never
   /** The schema of the path parameters. Default: each is a text. */
   readonly params?: P
   /** The schema of the query, whose values are texts. Default: each parameter is a text. */
   readonly query?: Q
-  /** With a schema, the route requires a JSON body. Without one, a body is read and discarded. */
+  /**
+   * With a schema, the route requires a JSON body. With `bytes` or `stream`, the handler gets the body as a `Uint8Array` or
+   * as a `Readable`, which may be empty. Without it, a body is read and discarded.
+   */
   readonly body?: B
+  /** The media types of a body of `bytes` or `stream`, such as `text/csv` or `image/*`. Default: any. */
+  readonly accepts?: B extends RawBody ? readonly string[] : never
+  /** With `true`, the handler of a JSON route also gets the bytes of the body as `rawBody`. */
+  readonly rawBody?: B extends Schema ? Raw : never
   /** The maximum size of the body in bytes. Default: the service's limit. */
   readonly bodyLimitBytes?: number
+  /** The time in which the whole request must arrive, such as `5m`. Default: `REQUEST_TIMEOUT`. */
+  readonly requestTimeout?: DurationText
   /**
    * The fields of a success, beside `success`. Other fields are never sent. A response that does not fit is a bug: the
    * client gets 500, and the error is logged.
    */
   readonly returns?: R
+  /** The statuses of `respond`, with media type and headers, for the documentation. Other statuses then do not compile. */
+  readonly responses?: S
   /** Milliseconds after which the client gets 503 and the request's signal aborts. Default: no deadline. */
   readonly deadlineMs?: number
   /** One line about the route, for the documentation. */
@@ -69,29 +107,31 @@ interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R> {
   readonly tags?: readonly string[]
   /** The status of a success: 200, 201, 202 or 204. Default: 200. */
   readonly status?: 200 | 201 | 202 | 204
-  /** The handler's failure reasons, beside those of `auth` and the schemas, for the documentation. */
-  readonly throws?: readonly FailureReason[]
+  /** The handler's errors, as reasons or classes, beside those of `auth` and the schemas, for the documentation. */
+  readonly throws?: readonly ThrownError[]
   /** Responds to a valid request: returns the fields of the success, or throws. */
   handle(
     context: RequestContext &
-      CallerContext<A> & {
-        readonly body: Output<B, undefined>
+      CallerContext<A> &
+      BodyContext<B, Raw> & {
         readonly query: Output<Q, Readonly<Record<string, string>>>
         readonly params: Output<P, PathParams<Pattern>>
       },
     // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a response body returns nothing
-  ): MaybePromise<HandlerResult<R> | (R extends Schema ? never : void)>
+  ): MaybePromise<HandlerResult<R, S> | (R extends Schema ? never : void)>
 }
 
 /** Declares a route below `/api`, typed from its schemas. Throws `RouteRefused` for a mistake. */
 export function route<
   const Pattern extends RoutePattern,
   const A extends Auth,
-  const B extends Schema | undefined = undefined,
+  const B extends Schema | RawBody | undefined = undefined,
   const Q extends Schema | undefined = undefined,
   const P extends Schema | undefined = undefined,
   const R extends Schema | undefined = undefined,
->(pattern: Pattern, declaration: TypedDeclaration<Pattern, A, B, Q, P, R>): Route {
+  const S extends DeclaredResponses | undefined = undefined,
+  const Raw extends boolean = false,
+>(pattern: Pattern, declaration: TypedDeclaration<Pattern, A, B, Q, P, R, S, Raw>): Route {
   return declareRoute('/api', pattern, declaration as never)
 }
 

@@ -53,6 +53,10 @@ export async function startServer(
     logErrorMessages: settings.logErrorMessages,
     onError,
     admitsLine,
+    requestTimeoutMs: routes.some((route) => route.requestTimeoutMs !== null)
+      ? settings.requestTimeoutMs
+      : null,
+    onLate: ({ request }) => connections.failed(request.socket, { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
   })
   const table = new ConnectionTable(settings.maxConnections, onDropped)
   const connections = trackConnections(table, accessLog, onEnded, tracing === null ? dispatch : traced)
@@ -62,7 +66,11 @@ export async function startServer(
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: Math.min(settings.headersTimeoutMs, settings.requestTimeoutMs),
-    requestTimeout: settings.requestTimeoutMs,
+    // The longest of all; the dispatch applies that of the route.
+    requestTimeout: Math.max(
+      settings.requestTimeoutMs,
+      ...routes.map(({ requestTimeoutMs }) => requestTimeoutMs ?? 0),
+    ),
     keepAliveTimeout: settings.keepAliveTimeoutMs,
     connectionsCheckingInterval: SWEEP_MS,
     // `checkRequest` refuses these requests in the envelope; node would respond without it, or close without a response.

@@ -11,7 +11,7 @@ import { unboundUseCases } from '../../../../src/application/use-cases/unbound-u
 import { orderRoutes } from '../../../support/documented-routes.ts'
 import { faultsOf, judge, type OpenApi, operationsOf, responseOf } from '../../../support/openapi.ts'
 
-const INFO = { title: 'Shop', label: 'v4', serverUrl: 'https://api.example.com' }
+const INFO = { title: 'Shop', description: null, version: 'v4', serverUrl: 'https://api.example.com' }
 const handle = () => ({})
 
 function describeRoutes(routes: readonly Route[]): { document: OpenApi; problems: readonly string[] } {
@@ -109,7 +109,7 @@ describe('the OpenAPI document', () => {
     }
     assert.deepEqual(Object.keys(properties), ['success', 'order'])
     assert.deepEqual(required, ['success', 'order'])
-    assert.deepEqual(properties.success, { const: true })
+    assert.deepEqual(properties.success, { type: 'boolean', const: true })
     const { placed_at } = (properties.order as { properties: Record<string, unknown> }).properties
     assert.deepEqual(placed_at, { type: 'string', format: 'date-time' })
   })

@@ -1,0 +1,1 @@
+create table shop_starts (started_at timestamptz not null default now());

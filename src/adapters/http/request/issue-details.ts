@@ -1,0 +1,149 @@
+import type * as v from 'valibot'
+
+/** A problem of a field for programs: a stable code, with the limit or the allowed values. */
+export interface Problem {
+  readonly sentence: string
+  readonly detail: Readonly<Record<string, unknown>> & { readonly code: string }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  integer: 'a whole number',
+  null: 'null',
+}
+
+/** JSON types by the validator's names. */
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  tuple: 'array',
+  strict_tuple: 'array',
+  loose_tuple: 'array',
+  tuple_with_rest: 'array',
+  set: 'array',
+  record: 'object',
+  variant: 'object',
+  strict_object: 'object',
+  loose_object: 'object',
+  object_with_rest: 'object',
+  safe_integer: 'integer',
+  to_number: 'number',
+  finite: 'number',
+  nan: 'number',
+  bigint: 'integer',
+  to_bigint: 'integer',
+  to_boolean: 'boolean',
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  email: 'an e-mail address',
+  rfc_email: 'an e-mail address',
+  uuid: 'a UUID',
+  url: 'a URL',
+  iso_date: 'a date such as 2030-01-31',
+  iso_time: 'a time such as 12:00',
+  iso_date_time: 'a time such as 2030-01-31T12:00',
+  iso_timestamp: 'a time such as 2030-01-31T12:00:00Z',
+  to_date: 'a time such as 2030-01-31T12:00:00Z',
+  date: 'a time such as 2030-01-31T12:00:00Z',
+  ip: 'an IP address',
+  ipv4: 'an IPv4 address',
+  ipv6: 'an IPv6 address',
+  base64: 'text in Base64',
+  hex_color: 'a colour such as #ff0000',
+  digits: 'digits only',
+}
+
+const UNITS: Readonly<Record<string, string>> = {
+  length: 'a length',
+  size: 'a size',
+  bytes: 'a size in bytes',
+  graphemes: 'a length',
+  words: 'a number of words',
+  entries: 'a number of fields',
+}
+
+/** Describes an issue from the schema alone: the validator's own messages repeat the input. */
+export function describeIssue(issue: v.BaseIssue<unknown>): Problem {
+  const { kind, type, expected, input, requirement } = issue
+  if (type === 'strict_object' && expected === 'never') return problem('Is not a known field.', 'unknown')
+  if (kind === 'schema' && input === undefined) return problem('Is required.', 'required')
+  const allowed = kind === 'schema' ? literals(expected) : null
+  if (allowed !== null) return oneOf(allowed)
+  return byLimit(type, requirement) ?? byType(type, expected) ?? byFormat(type, requirement) ?? NOT_VALID
+}
+
+const NOT_VALID = problem('Is not valid.', 'invalid')
+
+function problem(sentence: string, code: string, fields: Readonly<Record<string, unknown>> = {}): Problem {
+  return { sentence, detail: { code, ...fields } }
+}
+
+function oneOf(allowed: readonly unknown[]): Problem {
+  const [only, ...others] = allowed
+  const sentence = others.length === 0 ? `Must be ${String(only)}.` : `Must be one of ${allowed.join(', ')}.`
+  return problem(sentence, 'one_of', { allowed })
+}
+
+function byLimit(type: string, requirement: unknown): Problem | null {
+  const limit = requirement instanceof Date ? requirement.toISOString() : requirement
+  if (type === 'non_empty') return problem('Must not be empty.', 'min_length', { min: 1 })
+  if (type === 'multiple_of') return problem(`Must be a multiple of ${limit}.`, type, { multiple_of: limit })
+  if (type === 'value') return oneOf([limit])
+  if (type === 'values') return oneOf(limit as readonly unknown[])
+  if (type === 'min_value') return problem(`Must be at least ${limit}.`, type, { min: limit })
+  if (type === 'max_value') return problem(`Must be at most ${limit}.`, type, { max: limit })
+  const exclusive = { exclusive: true }
+  if (type === 'gt_value')
+    return problem(`Must be greater than ${limit}.`, 'min_value', { min: limit, ...exclusive })
+  if (type === 'lt_value')
+    return problem(`Must be less than ${limit}.`, 'max_value', { max: limit, ...exclusive })
+  const [, bound, unit = ''] = /^(?:(min|max)_)?(length|size|bytes|graphemes|words|entries)$/.exec(type) ?? []
+  if (unit === '') return null
+  if (bound === undefined)
+    return problem(`Must have ${UNITS[unit]} of ${limit}.`, type, { min: limit, max: limit })
+  const words = bound === 'min' ? 'at least' : 'at most'
+  return problem(`Must have ${UNITS[unit]} of ${words} ${limit}.`, type, { [bound]: limit })
+}
+
+function byType(type: string, expected: string | null): Problem | null {
+  const names = type === 'union' ? unionTypes(expected) : [TYPE_NAMES[type] ?? type]
+  const sentences = names?.map((name) => TYPES[name])
+  if (names === null || sentences === undefined || sentences.includes(undefined)) return null
+  return problem(`Must be ${sentences.join(' or ')}.`, 'type', {
+    type: names.length === 1 ? names[0] : names,
+  })
+}
+
+function byFormat(type: string, requirement: unknown): Problem | null {
+  const text = String(requirement)
+  if (type === 'regex' && requirement instanceof RegExp)
+    return problem(`Must match the pattern ${requirement.source}.`, 'format', { pattern: requirement.source })
+  if (type === 'starts_with') return problem(`Must start with ${text}.`, 'format', { format: type })
+  if (type === 'ends_with') return problem(`Must end with ${text}.`, 'format', { format: type })
+  if (type === 'includes') return problem(`Must contain ${text}.`, 'format', { format: type })
+  const words = FORMATS[type]
+  return words === undefined ? null : problem(`Must be ${words}.`, 'format', { format: type })
+}
+
+/** Returns the allowed values if the schema expects only such values, as in `("red" | 2 | null)`; otherwise null. */
+function literals(expected: string | null): readonly unknown[] | null {
+  const parts = split(expected)
+  if (parts.length === 0 || parts.every((part) => part === 'null')) return null
+  const isValue = (part: string) => /^(".*"|-?\d+(\.\d+)?(e[+-]?\d+)?|true|false|null)$/s.test(part)
+  if (!parts.every(isValue)) return null
+  // The validator does not escape text.
+  return parts.map((part) => (part.startsWith('"') ? part.slice(1, -1) : JSON.parse(part)))
+}
+
+function unionTypes(expected: string | null): readonly string[] | null {
+  const names = split(expected).map((part) => part.toLowerCase())
+  return names.length === 0 ? null : [...new Set(names)]
+}
+
+function split(expected: string | null): readonly string[] {
+  const inner = /^\((.*)\)$/s.exec(expected ?? '')?.[1] ?? expected ?? ''
+  return inner === '' ? [] : inner.split(' | ')
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import * as v from 'valibot'
+import type { Schema } from '../../../../src/adapters/http/routing/declared-route.ts'
+import { route } from '../../../../src/adapters/http/routing/route.ts'
+import { createTestApp, type TestApp } from '../../../../src/testing/test-app.ts'
+
+const COUNT = 100
+
+const text: fc.Arbitrary<Schema> = fc.oneof(
+  fc.constant(v.string()),
+  fc
+    .tuple(fc.nat(9), fc.nat(9))
+    .map(([min, more]) => v.pipe(v.string(), v.minLength(min), v.maxLength(min + more))),
+  fc.constantFrom(/^[A-Z]{2}-\d+$/, /^te/, /^\d*$/).map((pattern) => v.pipe(v.string(), v.regex(pattern))),
+  fc.constantFrom(
+    v.pipe(v.string(), v.email()),
+    v.pipe(v.string(), v.uuid()),
+    v.pipe(v.string(), v.isoTimestamp()),
+    v.pipe(v.string(), v.url()),
+    v.pipe(v.string(), v.startsWith('lk_')),
+    v.pipe(v.string(), v.trim(), v.nonEmpty()),
+  ),
+  fc.constant(v.picklist(['red', 'blue'])),
+)
+const number: fc.Arbitrary<Schema> = fc
+  .record({
+    least: fc.integer({ min: -50, max: 50 }),
+    size: fc.nat(20),
+    step: fc.integer({ min: 1, max: 9 }),
+  })
+  .chain(({ least, size, step }) =>
+    fc.constantFrom<Schema>(
+      v.pipe(v.number(), v.minValue(least), v.maxValue(least + size)),
+      v.pipe(v.number(), v.gtValue(least)),
+      v.pipe(v.number(), v.integer(), v.gtValue(least), v.ltValue(least + size + 2)),
+      v.pipe(v.number(), v.integer(), v.multipleOf(step), v.minValue(least)),
+      v.pipe(v.number(), v.multipleOf(step), v.ltValue(least)),
+      v.pipe(v.string(), v.toNumber()),
+    ),
+  )
+const { schema } = fc.letrec<{ schema: Schema }>((tie) => ({
+  schema: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    text,
+    number,
+    fc.constant(v.boolean()),
+    fc.constantFrom<Schema>(v.literal('on'), v.literal(7), v.null()),
+    tie('schema').map((item) => v.pipe(v.array(item), v.minLength(2))),
+    tie('schema').map((inner) => v.optional(inner)),
+    tie('schema').map((inner) => v.nullable(inner)),
+    fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('schema')).map((entries) => v.object({ ...entries })),
+    fc.tuple(tie('schema'), tie('schema')).map((options) => v.union(options)),
+  ),
+}))
+
+let app: TestApp
+// biome-ignore lint/suspicious/noExplicitAny: the document is read field by field
+let paths: any
+before(async () => {
+  const fields = fc.sample(schema, COUNT)
+  app = await createTestApp({
+    title: 'Shop',
+    description: 'Sells lamps.',
+    settings: { APP_VERSION: '3.2.1' },
+    routes: () => [
+      ...fields.map((field, n) => {
+        const body = v.object({ field })
+        return route(`POST /body-${n}`, {
+          auth: 'none',
+          body,
+          returns: body,
+          handle: ({ body }) => body as never,
+        })
+      }),
+      route('GET /date', {
+        auth: 'none',
+        returns: v.object({ at: v.date(), total: v.pipe(v.number(), v.transform(String), v.string()) }),
+        handle: () => ({ at: new Date(0), total: 7 }),
+      }),
+      route('POST /never', {
+        auth: 'none',
+        body: v.object({
+          a: v.pipe(
+            v.string(),
+            v.check(() => false),
+          ),
+        }),
+        handle: () => ({}),
+      }),
+    ],
+  })
+  paths = (await app.call('/openapi.json', { method: 'GET' })).body.paths
+})
+after(() => app.close())
+
+describe('The examples of the OpenAPI document', () => {
+  test(`of ${COUNT} generated schemas are accepted by their own routes, or absent`, async () => {
+    let present = 0
+    for (let n = 0; n < COUNT; n++) {
+      const { schema, example } = paths[`/api/body-${n}`].post.requestBody.content['application/json']
+      if (example === undefined) continue
+      present++
+      const { status, body } = await app.call(`/api/body-${n}`, { body: example })
+      // A field that is transformed on the way in may not fit the schema on the way out.
+      assert.notEqual(status, 422, JSON.stringify({ schema, example, body }))
+      assert.notEqual(status, 400, JSON.stringify({ schema, example, body }))
+    }
+    assert.ok(present > COUNT / 2, `${present} have an example`)
+  })
+
+  test('of responses are what the schema makes of a value', () => {
+    const { example } = paths['/api/date'].get.responses[200].content['application/json']
+    assert.deepEqual(example, { success: true, at: '2030-01-31T12:00:00.000Z', total: '1' })
+  })
+
+  test('are absent when no valid value is known', () => {
+    const content = paths['/api/never'].post.requestBody.content['application/json']
+    assert.deepEqual(Object.keys(content), ['schema'])
+  })
+})
+
+test("The OpenAPI document has the program's title, version and description", async () => {
+  const { info } = (await app.call('/openapi.json', { method: 'GET' })).body
+  assert.deepEqual([info.title, info.version], ['Shop', '3.2.1'])
+  assert.match(info.description, /^Sells lamps\.\n\n/)
+})

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import {
+  onPackage,
+  ownTests,
+  type PreparedExample,
+  prepareExample,
+  typeProblems,
+  where,
+} from '../support/example.ts'
+
+describe(`The shop ${where}`, () => {
+  let prepared: PreparedExample
+  let database: TestDatabase
+  before(async () => {
+    prepared = await prepareExample('shop')
+    database = await createTestDatabase({ migrated: false })
+  })
+  after(async () => {
+    await database?.drop()
+    prepared?.remove()
+  })
+
+  // In the repository, tsc already checks these types.
+  if (onPackage)
+    test('compiles with the types of the package', async () => assert.equal(await typeProblems(prepared), ''))
+
+  test('passes its tests', async () => {
+    assert.ok((await ownTests(prepared, { TEST_DATABASE_URL: database.url })) >= 8)
+  })
+})
