@@ -1,6 +1,7 @@
 import { memoryLoginThrottle } from '../adapters/memory/login-throttle.ts'
 import { countActiveTokens } from '../adapters/postgres/active-tokens.ts'
 import { type DatabasePool, openPool } from '../adapters/postgres/connection/pool.ts'
+import { isSameDatabase, rotateCredentials } from '../adapters/postgres/connection/rotated-urls.ts'
 import { postgresCustomers } from '../adapters/postgres/customers.ts'
 import { checkServer, checkTriggers } from '../adapters/postgres/diagnostics/check-server.ts'
 import { postgresReadiness } from '../adapters/postgres/diagnostics/readiness.ts'
@@ -13,7 +14,13 @@ import {
   postgresInvalidations,
 } from '../adapters/postgres/revocation/invalidations.ts'
 import { canServe } from '../application/jobs/readiness.ts'
-import type { DatabaseContext, OpenDatabase, Role } from '../application/ports/database.ts'
+import {
+  type DatabaseContext,
+  type DatabaseSettings,
+  DatabaseUnusable,
+  type OpenDatabase,
+  type Role,
+} from '../application/ports/database.ts'
 import type { LoginThrottle } from '../application/ports/login-throttle.ts'
 import { migrateOrCheck } from './postgres-schema.ts'
 import { openServer, type Server } from './postgres-server.ts'
@@ -72,6 +79,7 @@ export async function openPostgres(
       countActiveTokens: () => countActiveTokens(pool, context.clock.nowMs()),
       checkStatus: readiness.checkStatus,
       ready: async (timeoutMs) => canServe(await readiness.checkStatus(timeoutMs)),
+      reload: (settings) => reloadCredentials(configuration, settings),
       async close() {
         await invalidations?.close()
         await pool.close()
@@ -82,6 +90,22 @@ export async function openPostgres(
     await server.close()
     throw error
   }
+}
+
+function reloadCredentials(opened: DatabaseSettings, settings: DatabaseSettings): void {
+  const pairs = [
+    [opened.databaseUrl, settings.databaseUrl],
+    [opened.databaseDirectUrl, settings.databaseDirectUrl],
+  ] as const
+  // A worker of the embedded server was opened with a URL that its primary passed on.
+  if (opened.databaseUrl === null || settings.databaseUrl === null) return
+  for (const [before, now] of pairs) {
+    if (before === null || now === null || !isSameDatabase(before, now))
+      throw new DatabaseUnusable(
+        'Of DATABASE_URL and DATABASE_DIRECT_URL, only user and password can be reloaded. Restart the service.',
+      )
+  }
+  for (const [before, now] of pairs) if (before !== null && now !== null) rotateCredentials(before, now)
 }
 
 function openInvalidations(

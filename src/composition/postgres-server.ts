@@ -33,9 +33,9 @@ export async function openServer(
     ...embeddedLocation(configuration),
     // A service uses the embedded PostgreSQL exclusively; commands share it.
     role: role === 'command' ? 'command' : 'service',
-    onEvent: (event, { reason }) => {
+    onEvent: (event, fields) => {
       if (event === 'embedded_postgres.creating') void loadRunner()
-      else log.warn(event, typeof reason === 'string' ? { detail: reason } : {})
+      else log.warn(event, { detail: describeEvent(fields) })
     },
   })
   return {
@@ -59,6 +59,15 @@ export async function withServer<T>(
   } finally {
     await server.close()
   }
+}
+
+/** The fields of an event as one text, because those of the log are an allow-list. */
+function describeEvent({ dataDir, reason, tookMs }: Record<string, unknown>): string {
+  return [
+    ...(dataDir === undefined ? [] : [`Data folder ${dataDir}`]),
+    ...(reason === undefined ? [] : [`${reason}`]),
+    ...(tookMs === undefined ? [] : [`after ${tookMs} ms`]),
+  ].join(', ')
 }
 
 function requireDatabase(configuration: Configuration): void {

@@ -26,7 +26,10 @@ import type { ServiceOptions } from './service-options.ts'
 import { openServicePorts } from './service-ports.ts'
 
 /** The settings that a running service can reload. */
-export type ReloadableSettings = Pick<Configuration, 'serviceTokens' | 'logLevel'>
+export type ReloadableSettings = Pick<
+  Configuration,
+  'serviceTokens' | 'logLevel' | 'databaseUrl' | 'databaseDirectUrl'
+>
 
 /** A service that accepts requests. */
 export interface Service {

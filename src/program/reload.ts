@@ -1,8 +1,15 @@
-import { readProcessConfiguration } from '../adapters/config/process-configuration.ts'
+import { ConfigurationRefused } from '../adapters/config/configuration-refused.ts'
+import { readProcessConfiguration, surveyProcess } from '../adapters/config/process-configuration.ts'
+import { waitForStableFiles } from '../adapters/config/stable-files.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
 import type { Log } from '../application/ports/log.ts'
 import type { AdapterOverrides } from '../composition/adapters.ts'
 import type { ReloadableSettings } from '../composition/service.ts'
+
+const BEING_WRITTEN = {
+  problem: 'The file is being written.',
+  example: 'send SIGHUP again when the file is complete, or replace the file by renaming.',
+}
 
 /**
  * Reloads the settings of this process and applies those that can change at runtime. When the log confirms the reload, every
@@ -15,10 +22,14 @@ export async function reloadConfiguration(
   apply: (settings: ReloadableSettings) => Promise<void>,
   { serviceSecrets: custom }: AdapterOverrides = {},
 ): Promise<void> {
-  const settings = readReloadableSettings(log)
+  const settings = await readReloadableSettings(log)
   if (settings === null) return
   const { serviceTokens, logLevel } = settings
-  await apply(settings)
+  try {
+    await apply(settings)
+  } catch (error) {
+    return refuse(error, log)
+  }
   const names = serviceTokens.map(({ name }) => name)
   try {
     // A custom adapter accepts other service tokens than those of the settings.
@@ -32,12 +43,20 @@ export async function reloadConfiguration(
   }
 }
 
-function readReloadableSettings(log: Log): ReloadableSettings | null {
+async function readReloadableSettings(log: Log): Promise<ReloadableSettings | null> {
   try {
-    const { serviceTokens, logLevel } = readProcessConfiguration().configuration
-    return { serviceTokens, logLevel }
+    const changing = await waitForStableFiles([...surveyProcess().files, { name: '.env', path: '.env' }])
+    if (changing.length > 0)
+      throw new ConfigurationRefused(changing.map((name) => ({ name, ...BEING_WRITTEN })))
+    const { configuration } = readProcessConfiguration()
+    const { serviceTokens, logLevel, databaseUrl, databaseDirectUrl } = configuration
+    return { serviceTokens, logLevel, databaseUrl, databaseDirectUrl }
   } catch (error) {
-    log.error('settings.refused', { detail: (error as Error).message.replaceAll('\n', ' ') })
+    refuse(error, log)
     return null
   }
+}
+
+function refuse(error: unknown, log: Log): void {
+  log.error('settings.refused', { detail: (error as Error).message.replaceAll('\n', ' ') })
 }

@@ -96,7 +96,7 @@ function startServingWorkers(
       ...shared,
     },
     abandoned,
-    onEvent: ({ kind, detail }) => log[kind === 'ended' ? 'warn' : 'info'](`worker.${kind}`, { detail }),
+    onEvent: ({ kind, detail }) => log[kind === 'started' ? 'info' : 'warn'](`worker.${kind}`, { detail }),
     // The primary asks workers for metrics only.
     combine: workerMetrics() as (responses: ReadonlyMap<number, unknown>) => Promise<unknown>,
   })
@@ -113,6 +113,7 @@ async function runPrimary(
       audit,
       log,
       async (settings) => {
+        database.reload?.(settings)
         await workers.tell(settings)
         audit.silence(settings.logLevel === 'silent')
         log.setLevel(settings.logLevel)

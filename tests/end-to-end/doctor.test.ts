@@ -154,10 +154,10 @@ describe('doctor', { skip: postgresAlone }, () => {
   })
 
   test('runs the remaining checks when settings are invalid', async () => {
-    const wrong = await doctor({ PORT: 'canary', SERVICE_TOKENS: 'monitor=canary', TOKEN_TTL: '' })
+    const wrong = await doctor({ PORT: 'canary', SERVICE_TOKENS: 'monitor=canary', TOKEN_TTL: 'soon' })
     assert.deepEqual(
       wrong.checks.filter(({ state }) => state !== 'ok').map(({ name, state }) => `${state} ${name}`),
-      ['failure settings.TOKEN_TTL', 'failure settings.PORT', 'failure settings.SERVICE_TOKENS'],
+      ['failure settings.PORT', 'failure settings.TOKEN_TTL', 'failure settings.SERVICE_TOKENS'],
     )
     assert.equal(wrong.states['database.clock'], 'ok')
     assert.equal(wrong.stderr, 'latchkey: 3 checks failed.\n')

@@ -107,6 +107,15 @@ describe('several workers', () => {
     assert.equal(await readAt(own), 7)
   })
 
+  test('are replaced when one does not respond', async () => {
+    const { service, workers } = await start()
+    const [first = 0] = workers()
+    process.kill(first, 'SIGSTOP')
+    await service.until(new RegExp(`Process ${first} has not responded.*"event":"worker\\.hung"`))
+    await service.until(/"event":"worker.started"/)
+    assert.ok(!workers().includes(first))
+  })
+
   test('return the metrics of the others while one is suspended', async () => {
     const { url, workers } = await start({ SERVICE_TOKENS: `tests=${SERVICE_SECRET}` })
     const [still = 0] = workers()

@@ -17,6 +17,8 @@ export const code = (text: string) => `\`${text}\``
 const RELOADABLE: Readonly<Record<keyof ReloadableSettings, SettingName>> = {
   serviceTokens: 'SERVICE_TOKENS',
   logLevel: 'LOG_LEVEL',
+  databaseUrl: 'DATABASE_URL',
+  databaseDirectUrl: 'DATABASE_DIRECT_URL',
 }
 
 /** The text that no setting accepts. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { DataFolder } from './data-folder.ts'
 import { findPostmaster, stopPostmaster } from './postmaster.ts'
-import { waitForLock } from './process-lock.ts'
+import { tryLock, waitForLock } from './process-lock.ts'
 import type { Reached } from './reach-server.ts'
 import type { OpenServer, ServerPlan } from './server-plan.ts'
 import { connectionUrl, openSession, type ServerSession } from './session.ts'
@@ -16,7 +17,7 @@ export function openForCommand({ folder }: ServerPlan, { address, session }: Rea
         // The holder of the lock is opening the server and stops it when it closes.
         if (lock === undefined || findPostmaster(folder.cluster) === undefined) return
         const current = session.isOpen() ? session : await openSession(address)
-        const last = await isLastOfCommands(current)
+        const last = await isLastOfCommands(current, folder)
         // Ended under the lock, so that the next process to close does not count this session.
         await current.end()
         if (last) await stopPostmaster(folder.cluster)
@@ -31,11 +32,12 @@ export function openForCommand({ folder }: ServerPlan, { address, session }: Rea
 }
 
 /**
- * Returns whether no other process needs the server. Another session stops the server when it closes. A client without a
+ * Returns whether no other process needs the server. The server of a killed service counts as one of a command. Another
+ * session stops the server when it closes. A client without a
  * session may have just disconnected, and is listed for some more milliseconds.
  */
-async function isLastOfCommands(session: ServerSession): Promise<boolean> {
-  if (!(await session.startedByCommand())) return false
+async function isLastOfCommands(session: ServerSession, folder: DataFolder): Promise<boolean> {
+  if (!(await session.startedByCommand()) && (await isServiceRunning(folder))) return false
   for (let attempt = 0; attempt < 15; attempt += 1) {
     const { sessions, clients } = await session.others()
     if (sessions > 0) return false
@@ -43,4 +45,10 @@ async function isLastOfCommands(session: ServerSession): Promise<boolean> {
     await sleep(20)
   }
   return false
+}
+
+async function isServiceRunning(folder: DataFolder): Promise<boolean> {
+  const lock = await tryLock(folder.path, 'service', folder.password)
+  await lock?.release()
+  return lock === undefined
 }

@@ -62,6 +62,11 @@ export async function openEmbeddedPostgres(
     const binaries = prepareBinaries(host, folder.account, copyRoot, note)
     const plan: ServerPlan = { host, folder, binaries, startedBy: options.role }
     const reached = await reachServer(plan, null, new AbortController().signal)
+    // This service holds the folder's lock, so the service that started the server has ended without stopping it.
+    if (serviceLock !== undefined && reached.wasRunning && !(await reached.session.startedByCommand()))
+      note(
+        'The PostgreSQL of a service that was killed is still running; this service uses it, and stops it at its end.',
+      )
     const open =
       options.role === 'service'
         ? openForService(plan, reached, serviceLock, options.onEvent ?? (() => {}))

@@ -13,6 +13,8 @@ export interface Reached {
   readonly address: ServerAddress
   readonly session: ServerSession
   readonly created: boolean
+  /** Whether the server ran already. */
+  readonly wasRunning: boolean
 }
 
 const LOCK_TIMEOUT_MS = 90_000
@@ -37,7 +39,7 @@ export async function reachServer(
   const wasRunning = findPostmaster(cluster) !== undefined
   try {
     const created = await ensureCluster(plan.host, plan.folder, plan.binaries)
-    return { created, ...(await ensureSession(plan, only, signal)) }
+    return { created, wasRunning, ...(await ensureSession(plan, only, signal)) }
   } catch (error) {
     // No process would stop a server that was started in vain.
     if (!wasRunning) await stopPostmaster(cluster)

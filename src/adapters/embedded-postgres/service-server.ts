@@ -2,15 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataFolder } from './data-folder.ts'
 import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import { stopPostmaster } from './postmaster.ts'
-import { type ProcessLock, tryLock } from './process-lock.ts'
+import { type ProcessLock, waitForLock } from './process-lock.ts'
 import type { Reached } from './reach-server.ts'
 import type { OpenServer, ServerPlan } from './server-plan.ts'
 import { connectionUrl } from './session.ts'
 import { type OnEvent, supervise } from './supervise.ts'
 
+/** A command holds the lock for a moment to find out whether a service runs. */
+const PROBE_MS = 300
+
 /** Locks the data folder, which one service uses at a time. Throws `EmbeddedPostgresRefused` if it is in use. */
 export async function lockForService(folder: DataFolder): Promise<ProcessLock> {
-  const lock = await tryLock(folder.path, 'service', folder.password)
+  const lock = await waitForLock(folder.path, 'service', folder.password, PROBE_MS)
   if (lock !== undefined) return lock
   throw new EmbeddedPostgresRefused(
     `Another Latchkey service uses the data folder ${folder.path}. Stop it, or set DATA_DIR to another folder.`,

@@ -66,12 +66,26 @@ export function supervise(plan: ServerPlan, first: Reached, onEvent: OnEvent): S
         takenSinceMs = null
       } catch (error) {
         if (ended.signal.aborted) return
-        onEvent('embedded_postgres.restart_failed', { reason: (error as Error).message })
+        const { message: reason } = error as Error
+        const isDown = error instanceof AddressTaken || isServerDown()
+        onEvent(isDown ? 'embedded_postgres.restart_failed' : 'embedded_postgres.check_failed', {
+          dataDir: plan.folder.path,
+          reason,
+        })
         pauseMs = RETRY_AFTER_MS
         if (!(error instanceof AddressTaken)) continue
         takenSinceMs ??= performance.now()
         if (performance.now() - takenSinceMs > ADDRESS_TAKEN_MS) return lose(addressLost())
       }
+    }
+  }
+
+  /** False when only the check of a running server failed, such as its session. */
+  function isServerDown(): boolean {
+    try {
+      return findPostmaster(plan.folder.cluster) === undefined
+    } catch {
+      return false
     }
   }
 

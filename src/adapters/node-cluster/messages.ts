@@ -18,6 +18,11 @@ export function isStop(message: unknown): message is { readonly stop: string } {
   return has(message, 'stop')
 }
 
+/** A worker's sign of life. */
+export function isAlive(message: unknown): boolean {
+  return has(message, 'alive')
+}
+
 function has(message: unknown, key: string): boolean {
   return typeof message === 'object' && message !== null && key in message
 }

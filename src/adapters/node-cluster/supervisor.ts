@@ -3,7 +3,7 @@ import { OperatorError } from '../../lib/operator-error.ts'
 
 /** An event for the log. */
 export interface WorkersEvent {
-  readonly kind: 'ended' | 'started'
+  readonly kind: 'ended' | 'hung' | 'started'
   readonly detail: string
 }
 

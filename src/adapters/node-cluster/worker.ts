@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { isOrder, isStop, type Order } from './messages.ts'
 import { PRIMARY_RESPONSE_TIMEOUT_MS, questions } from './questions.ts'
+import { sendSignsOfLife } from './watchdog.ts'
 
 /** Whether this process is a worker. */
 export const isWorker = cluster.isWorker
@@ -38,6 +39,7 @@ export interface WorkerOrders {
 
 /** Listens to the primary. When the primary is gone, node ends the worker at once. */
 export function workerOrders(): WorkerOrders {
+  sendSignsOfLife()
   const early: Order[] = []
   let take = (order: Order) => void early.push(order)
   const end = new Promise<string>((resolve) => {

@@ -1,5 +1,6 @@
 import { ordersToWorkers } from './orders.ts'
 import { Supervisor, type WorkersEvent } from './supervisor.ts'
+import { watchWorkers } from './watchdog.ts'
 import { type CombineResponses, WorkerQuestions } from './worker-questions.ts'
 
 /** Processes that serve one address together. */
@@ -36,16 +37,25 @@ export async function startWorkers({
 }): Promise<Workers | null> {
   const orders = ordersToWorkers()
   const questions = new WorkerQuestions(() => supervisor.serving, combine)
+  const watchdog = watchWorkers(
+    () => supervisor.serving,
+    ({ process: hung }) => {
+      onEvent({ kind: 'hung', detail: `Process ${hung.pid} has not responded for 10 s and is killed.` })
+      hung.kill('SIGKILL')
+    },
+  )
   const supervisor = new Supervisor({
     env,
     onEvent,
     onBegun(worker) {
       worker.on('message', (message) => orders.receive(worker, message))
       questions.add(worker)
+      watchdog.add(worker)
     },
     onEnded(worker) {
       orders.remove(worker)
       questions.remove(worker)
+      watchdog.remove(worker)
     },
   })
 
@@ -68,6 +78,7 @@ export async function startWorkers({
     ask: (question) => questions.ask(question),
     async stop(reason, withinMs) {
       supervisor.stopReplacing()
+      watchdog.close()
       for (const worker of supervisor.workers) {
         // A worker that has just ended does not receive it.
         if (supervisor.serving.has(worker)) worker.send({ stop: reason }, () => {})
@@ -82,6 +93,7 @@ export async function startWorkers({
   }
 
   async function endAll(): Promise<void> {
+    watchdog.close()
     supervisor.stopReplacing()
     supervisor.kill()
     await supervisor.allEnded()

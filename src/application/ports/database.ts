@@ -85,9 +85,17 @@ export interface OpenDatabase {
   ready(timeoutMs: number): Promise<boolean>
   /** Returns why the database is or is not ready, within `timeoutMs`. Never throws. Left out when it cannot tell why. */
   readonly checkStatus?: (timeoutMs: number) => Promise<DatabaseStatus>
+  /**
+   * Applies the reloaded settings to later connections, as for a rotated password. Throws an error for operators when they
+   * need a restart. Left out when no setting of the database can be reloaded.
+   */
+  readonly reload?: (settings: DatabaseSettings) => void
   /** Closes every connection; resolves when they are closed. It is called once, and no store is used afterwards. */
   close(): Promise<void>
 }
+
+/** The settings that locate the database. */
+export type DatabaseSettings = Pick<Configuration, 'databaseUrl' | 'databaseDirectUrl'>
 
 /** The settings do not fit the database. `message` is one line for the operator. */
 export class DatabaseUnusable extends OperatorError {

@@ -78,6 +78,23 @@ test('a command leaves the server that it started while another client is connec
   assert.deepEqual(serverProcessesOf(cluster), [])
 })
 
+test('the server of a killed service is stopped by the next command, and reported by the next service', async (t) => {
+  const home = await preparedFolder(t)
+  const cluster = join(home, 'data', 'postgres')
+  for (const role of ['service', 'command'] as const) {
+    const killed = openInProcess(t, { home, role: 'service' })
+    assert.deepEqual((await killed.opened()).notes, [])
+    await killed.kill()
+    assert.equal(postmastersOf(cluster).length, 1)
+    const next = openInProcess(t, { home, role })
+    const { notes = [] } = await next.opened()
+    assert.equal(notes.length, role === 'service' ? 1 : 0)
+    assert.match(notes.join(), role === 'service' ? /service that was killed/ : /^$/)
+    await next.close()
+    assert.deepEqual(serverProcessesOf(cluster), [])
+  }
+})
+
 test('the server of a killed command is stopped by the next command', async (t) => {
   const home = await preparedFolder(t)
   const cluster = join(home, 'data', 'postgres')

@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import { DatabaseUnreachable } from './database-refused.ts'
-import { driverUrl, isOfTls } from './driver-url.ts'
+import { isOfTls } from './driver-url.ts'
 import { ImmediateCloseClient } from './immediate-close-client.ts'
 import { prepareClient } from './session-settings.ts'
 
@@ -18,7 +18,7 @@ export async function withDirectClient<T>(
   queryMs?: number,
 ): Promise<T> {
   const client = new ImmediateCloseClient({
-    connectionString: driverUrl(url),
+    connectionString: url,
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     ...(queryMs === undefined ? {} : { query_timeout: queryMs }),

@@ -3,7 +3,6 @@ import type { PoolConnections } from '../../../application/ports/metrics.ts'
 import { Unavailable } from '../../../domain/errors.ts'
 import { type Health, sessionOn } from './client-session.ts'
 import { DatabaseRefused, DatabaseUnreachable } from './database-refused.ts'
-import { driverUrl } from './driver-url.ts'
 import { ImmediateCloseClient } from './immediate-close-client.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { Session } from './session.ts'
@@ -32,7 +31,7 @@ const IDLE_MS = 60_000
 /** Opens a pool. It connects on first use, and replaces lost connections. */
 export function openPool({ url, max, prepared, onEvent }: PoolOptions): DatabasePool {
   const pool = new Pool({
-    connectionString: driverUrl(url),
+    connectionString: url,
     max,
     Client: ImmediateCloseClient,
     connectionTimeoutMillis: CONNECT_MS,

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { failureReason } from '../connection/direct-client.ts'
-import { driverUrl } from '../connection/driver-url.ts'
 import { ImmediateCloseClient } from '../connection/immediate-close-client.ts'
 import { prepareClient } from '../connection/session-settings.ts'
 
@@ -65,7 +64,7 @@ export function createReconnectingClient({
 
   async function runConnection(): Promise<string> {
     const client = new ImmediateCloseClient({
-      connectionString: driverUrl(url),
+      connectionString: url,
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: QUERY_MS,
       keepAlive: true,
