@@ -43,6 +43,7 @@ export { createDeadline, type Deadline } from '../application/deadline.ts'
 export {
   type Database,
   type DatabaseContext,
+  type DatabaseSettings,
   DatabaseUnusable,
   type OpenDatabase,
   type Role,

@@ -1,6 +1,6 @@
 import type { Operations } from '../adapters/cli/operations.ts'
 import { runCli } from '../adapters/cli/run-cli.ts'
-import { readProcessConfiguration } from '../adapters/config/process-configuration.ts'
+import { ignoreNativeDriver, readProcessConfiguration } from '../adapters/config/process-configuration.ts'
 import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
 import { isWorker, leaveWorkers } from '../adapters/node-cluster/worker.ts'
 import { newServiceSecret } from '../adapters/node-crypto/service-secrets.ts'
@@ -31,8 +31,7 @@ export async function runProgram<Me extends ObjectSchema, Open extends OpenDatab
   argv: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
   surviveClosedTerminals()
-  // The service uses its driver in JavaScript; with this variable, the driver would load a package that is not installed.
-  Reflect.deleteProperty(process.env, 'NODE_PG_FORCE_NATIVE')
+  ignoreNativeDriver()
   // Without a listener, node opens its debugger to every account of the machine.
   process.on('SIGUSR1', () => {})
   // Each command loads its modules when it runs, so that `--help` and an invalid setting do not wait for a database driver.

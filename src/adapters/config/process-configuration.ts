@@ -80,3 +80,11 @@ function dotEnvRefused(problem: string): ConfigurationRefused {
   const example = 'a text file with a line such as PORT=3000, or none'
   return new ConfigurationRefused([{ name: '.env', problem, example }])
 }
+
+/**
+ * Removes a variable of the shell with which the PostgreSQL driver would load a package that is not installed: the service
+ * uses the driver in JavaScript. Call it before the driver is loaded.
+ */
+export function ignoreNativeDriver(): void {
+  Reflect.deleteProperty(process.env, 'NODE_PG_FORCE_NATIVE')
+}
