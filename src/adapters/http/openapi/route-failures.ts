@@ -23,7 +23,7 @@ export function ownFailures({ throws }: Route): readonly LatchkeyError[] {
 }
 
 /** Returns the reasons for which a route may refuse a request, beside those of its own classes. */
-export function listFailureReasons(route: Route): ReadonlySet<FailureReason> {
+function listFailureReasons(route: Route): ReadonlySet<FailureReason> {
   const { body } = route
   const isJson = body !== null && typeof body === 'object'
   const validates = isJson || route.params !== null || route.query !== null
