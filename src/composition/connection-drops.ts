@@ -1,6 +1,6 @@
-import type { DropReason } from '../adapters/http/server/connection-table.ts'
 import type { ServiceMetrics } from '../adapters/prometheus/service-metrics.ts'
 import type { Log } from '../application/ports/log.ts'
+import type { DropReason } from '../application/ports/request-observers.ts'
 import type { Clock } from '../lib/clock.ts'
 
 /** After a line, later drops are counted for this time. */

@@ -19,8 +19,8 @@ export interface TestAppOptions<
 > extends Pick<RoutesOptions<Me, Open>, 'routes' | 'me' | 'title' | 'description'>,
     ServiceHooks<Open> {
   /**
-   * The database, such as `postgresDatabase({ migrations })`, which uses `TEST_DATABASE_URL` of the environment unless
-   * `settings` has a `DATABASE_URL`. Default: stores in memory.
+   * The database, such as `postgresDatabase({ migrations })`, whose address `settings` has as `DATABASE_URL`. Default: stores in
+   * memory.
    */
   readonly database?: Database<Open>
   /** Settings as in the environment, such as `{ TOKEN_TTL: '1h' }`. The defaults suit tests. */
@@ -66,7 +66,7 @@ export async function createTestApp<
   Open extends OpenDatabase = OpenDatabase,
 >(options: TestAppOptions<Me, Open> = {}): Promise<TestApp> {
   const { settings, database = memoryDatabase() as Database<Open>, ...own } = options
-  const env = { ...TEST_SETTINGS, ...(options.database === undefined ? {} : serverSettings()), ...settings }
+  const env = { ...TEST_SETTINGS, ...settings }
   const { configuration } = readConfiguration({ env, dotEnv: null })
   const clock = neverStuck(movableClock(Date.now()))
   const { logged, ...log } = recordingLog()
@@ -95,9 +95,4 @@ export async function createTestApp<
     asService: () => testCaller(address, configuration.serviceTokens[0]?.secret ?? ''),
     close: () => stop({ delay: false }),
   }
-}
-
-function serverSettings(): Readonly<Record<string, string>> {
-  const { TEST_DATABASE_URL: url } = process.env
-  return url === undefined ? {} : { DATABASE_URL: url }
 }

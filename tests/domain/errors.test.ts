@@ -43,6 +43,9 @@ describe('A caller-facing error', () => {
   it('carries the abilities, fields and cause that its response needs', () => {
     assert.deepEqual(new InsufficientScope(['a:b', 'c']).required, ['a:b', 'c'])
     assert.deepEqual(new ValidationFailed({ email: ['No.'] }).errors, { email: ['No.'] })
+    assert.deepEqual(new ValidationFailed({ email: ['No.'] }).details, [{ field: 'email', code: 'invalid' }])
+    const details = [{ field: 'email', code: 'required' }]
+    assert.deepEqual(new ValidationFailed({ email: ['No.'] }, details).details, details)
     const cause = new Error('socket')
     assert.equal(new Unavailable({ cause }).cause, cause)
     assert.ok(!new Unavailable({ cause }).message.includes('socket'))

@@ -28,7 +28,7 @@ describe('the docs page in a browser', { skip }, () => {
     const { email } = await app.addCustomer()
     const { page, observed } = await browser.open(`${app.url}/docs`)
     await page.waitForSelector('#postMe')
-    assert.equal(await page.title(), 'Latchkey API v4')
+    assert.match(await page.title(), /^API \S+$/)
 
     const send = (id: string) => page.click(`#${id} button[type=submit]`)
     const waitForStatus = (id: string, status: number) =>

@@ -10,9 +10,6 @@ export interface Definition {
 /** The result of a login, for its metric. */
 export type LoginResult = 'succeeded' | 'failed' | 'throttled' | 'unavailable'
 
-/** Why the server closed or refused a connection, for its metric. */
-export type DropReason = 'idle' | 'refused' | 'stalled'
-
 /** Every metric of the service, in the order of the documentation, with OpenTelemetry's names and units where they exist. */
 export const METRICS = {
   http_server_request_duration_seconds: histogram(

@@ -1,12 +1,7 @@
 import { Counter, Histogram, Registry } from 'prom-client'
 import type { CollectMetrics } from '../../application/ports/metrics.ts'
-import {
-  type DropReason,
-  LAG_BOUNDS,
-  type LoginResult,
-  type MetricName,
-  metricOptions,
-} from './definitions.ts'
+import type { DropReason } from '../../application/ports/request-observers.ts'
+import { LAG_BOUNDS, type LoginResult, type MetricName, metricOptions } from './definitions.ts'
 import { registerGauges, type Watched } from './gauges.ts'
 import { metricFamilies } from './metric-families.ts'
 import { processMetrics } from './process-metrics.ts'

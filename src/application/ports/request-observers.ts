@@ -17,3 +17,6 @@ export interface RequestSpan {
   /** Sets the route's template and the status on the span, and ends it. */
   end(ended: Pick<EndedRequest, 'route' | 'status'>): void
 }
+
+/** Why the server closed or refused a connection. */
+export type DropReason = 'idle' | 'refused' | 'stalled'

@@ -75,6 +75,21 @@ describe('a route declaration', () => {
       () => route('GET /a', { auth: 'none', returns: v.array(v.string()), handle: () => ['a'] }),
     ],
     [
+      'a response schema that is a union',
+      () =>
+        route('GET /a', {
+          auth: 'none',
+          // @ts-expect-error a response is an object of fields
+          returns: v.union([v.object({ a: v.string() }), v.object({ b: v.string() })]),
+          handle: () => ({ a: 'a' }),
+        }),
+    ],
+    [
+      'a bigint in a response',
+      () =>
+        route('GET /a', { auth: 'none', returns: v.object({ n: v.bigint() }), handle: () => ({ n: 1n }) }),
+    ],
+    [
       'a response schema with the field success',
       () =>
         route('GET /a', {

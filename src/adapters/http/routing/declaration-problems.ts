@@ -55,6 +55,9 @@ export function* findProblems(
   if (unknown !== undefined) yield `params has ${unknown}, which the path does not have.`
   if (returns !== null && returns.type !== 'object') yield 'returns must be an object schema.'
   if (fieldNames(returns).includes('success')) yield 'success is added to each response automatically.'
+  const big = Object.entries(objectEntries(returns)).find(([, field]) => isBigint(field as Schema))
+  if (big !== undefined)
+    yield `returns.${big[0]} is a bigint, which JSON does not have: write v.pipe(v.bigint(), v.transform(String), v.string()).`
   if (returns !== null && status === 204) yield 'a response of status 204 has no fields to return.'
   if (![200, 201, 202, 204].includes(status)) yield 'status must be 200, 201, 202 or 204.'
   yield* (declaration.throws ?? []).map(thrownProblem).filter((problem) => problem !== null)
@@ -94,6 +97,10 @@ function thrownProblem(thrown: ThrownError): string | null {
 
 function fieldNames(schema: Schema | null): readonly string[] {
   return Object.keys(objectEntries(schema))
+}
+
+function isBigint(field: Schema): boolean {
+  return unwrapped(field).type === 'bigint' && !('pipe' in unwrapped(field))
 }
 
 /** Returns false for types that no text can be, such as a number. A parameter of a query may be a list of texts. */

@@ -128,7 +128,7 @@ export function route<
   const B extends Schema | RawBody | undefined = undefined,
   const Q extends Schema | undefined = undefined,
   const P extends Schema | undefined = undefined,
-  const R extends Schema | undefined = undefined,
+  const R extends (Schema & { readonly type: 'object' }) | undefined = undefined,
   const S extends DeclaredResponses | undefined = undefined,
   const Raw extends boolean = false,
 >(pattern: Pattern, declaration: TypedDeclaration<Pattern, A, B, Q, P, R, S, Raw>): Route {

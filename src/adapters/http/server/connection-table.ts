@@ -1,10 +1,8 @@
 import type { Socket } from 'node:net'
+import type { DropReason } from '../../../application/ports/request-observers.ts'
 import type { Connection } from './connection.ts'
 import { IdleList } from './idle-list.ts'
 import { isStalled } from './progress.ts'
-
-/** Why the server closed or refused a connection. */
-export type DropReason = 'idle' | 'refused' | 'stalled'
 
 /** Refused connections that may wait for their client to read the refusal. Each has a file descriptor until then. */
 const MAX_REFUSED = 50

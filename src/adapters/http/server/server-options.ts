@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { EndedRequest, RequestSpan } from '../../../application/ports/request-observers.ts'
-import type { DropReason } from './connection-table.ts'
+import type { DropReason, EndedRequest, RequestSpan } from '../../../application/ports/request-observers.ts'
 
 /** The server's address and limits. */
 export interface ServerSettings {

@@ -12,7 +12,7 @@ import { serviceConditions } from './service-conditions.ts'
 import { checkStoredHashes } from './stored-hashes.ts'
 
 /** The settings against which a database is checked. */
-export interface DatabaseSettings {
+export interface ExaminedDatabase {
   readonly url: string
   /** The address without a transaction pooler; the same as `url` unless the operator set it. */
   readonly directUrl: string
@@ -38,7 +38,7 @@ const QUERY_TIMEOUT = 'Query read timeout'
  * checked.
  */
 export async function examineDatabase(
-  settings: DatabaseSettings,
+  settings: ExaminedDatabase,
   queryMs = QUERY_MS,
 ): Promise<readonly CheckResult[]> {
   const { url, directUrl, prepared } = settings
