@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import {
-  type DatabaseSettings,
+  type ExaminedDatabase,
   examineDatabase,
 } from '../../../../src/adapters/postgres/diagnostics/examine-database.ts'
 import { LATCHKEY_MIGRATIONS } from '../../../../src/adapters/postgres/migrations.ts'
@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../../../support/database
 import { hasPgBouncer, openPgBouncer } from '../../../support/pgbouncer.ts'
 import { HASH } from '../../../support/program-suite.ts'
 
-async function examined(url: string, more: Partial<DatabaseSettings> = {}) {
+async function examined(url: string, more: Partial<ExaminedDatabase> = {}) {
   const findings = await examineDatabase({
     url,
     directUrl: url,
