@@ -23,8 +23,25 @@ const PRODUCT = [
   'readme.test.ts',
 ]
 
-/** Long tests of HTTP, which belong to the second tier. */
-const LONG = ['adapters/http/pipelining.test.ts', 'adapters/http/responses.test.ts']
+/** Long tests, and those of one subject in depth, which belong to the second tier. */
+const IN_DEPTH = [
+  'adapters/config/connection-limit.test.ts',
+  'adapters/config/exposures.test.ts',
+  'adapters/config/stable-files.test.ts',
+  'adapters/http/connection-limit.test.ts',
+  'adapters/http/failed-requests.test.ts',
+  'adapters/http/half-close.test.ts',
+  'adapters/http/openapi/examples.test.ts',
+  'adapters/http/own-errors.test.ts',
+  'adapters/http/pipelining.test.ts',
+  'adapters/http/request-bodies.test.ts',
+  'adapters/http/respond.test.ts',
+  'adapters/http/responses.test.ts',
+  'adapters/http/returned-values.test.ts',
+  'adapters/http/stalled-clients.test.ts',
+  'adapters/http/upgrade.test.ts',
+  'adapters/http/validation.test.ts',
+]
 
 /** Models of the protocol: they run thousands of interleavings, for which coverage takes long and finds nothing. */
 const MODELS = [
@@ -65,7 +82,7 @@ const SOURCES = [
 export function testFiles(
   group: 'product' | 'modules' | 'programs' | 'sources' | 'end-to-end',
 ): readonly string[] {
-  const product = (file: string) => isBelow(file, PRODUCT) && !isBelow(file, [...LONG, ...MODELS])
+  const product = (file: string) => isBelow(file, PRODUCT) && !isBelow(file, [...IN_DEPTH, ...MODELS])
   const modules = (file: string) => isBelow(file, MODULES) && !isBelow(file, MODELS)
   const sources = (file: string) => isBelow(file, SOURCES)
   const groups = {

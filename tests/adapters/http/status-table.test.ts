@@ -90,11 +90,13 @@ function failure(
     closes = false,
     error,
     errors,
+    details,
   }: {
     headers?: Record<string, string>
     closes?: boolean
     error?: string
     errors?: Record<string, string[]>
+    details?: readonly object[]
   } = {},
 ) {
   const [code, sentence] = SENTENCES[reason] ?? [0, '']
@@ -112,7 +114,7 @@ function failure(
       code,
       error: error ?? sentence,
       reason,
-      ...(errors === undefined ? {} : { errors }),
+      ...(errors === undefined ? {} : { errors, details }),
     },
   }
 }
@@ -362,27 +364,52 @@ const table: readonly Row[] = [
     '422 for wrong fields',
     () => login('{"email":7}'),
     () =>
-      failure('validation_failed', { errors: { email: ['Must be a string.'], password: ['Is required.'] } }),
+      failure('validation_failed', {
+        errors: { email: ['Must be a string.'], password: ['Is required.'] },
+        details: [
+          { field: 'email', code: 'type', type: 'string' },
+          { field: 'password', code: 'required' },
+        ],
+      }),
   ],
   [
     '422 for a list',
     () => login('[]'),
-    () => failure('validation_failed', { errors: { email: ['Is required.'], password: ['Is required.'] } }),
+    () =>
+      failure('validation_failed', {
+        errors: { email: ['Is required.'], password: ['Is required.'] },
+        details: [
+          { field: 'email', code: 'required' },
+          { field: 'password', code: 'required' },
+        ],
+      }),
   ],
   [
     '422 for null',
     () => login('null'),
-    () => failure('validation_failed', { errors: { body: ['Must be an object.'] } }),
+    () =>
+      failure('validation_failed', {
+        errors: { body: ['Must be an object.'] },
+        details: [{ field: 'body', code: 'type', type: 'object' }],
+      }),
   ],
   [
     '422 for a NUL in the password',
     () => login('{"email":"a","password":"a\\u0000b"}'),
-    () => failure('validation_failed', { errors: { password: ['Must not contain NUL.'] } }),
+    () =>
+      failure('validation_failed', {
+        errors: { password: ['Must not contain NUL.'] },
+        details: [{ field: 'password', code: 'invalid' }],
+      }),
   ],
   [
     '422 for a lone surrogate',
     () => login('{"email":"\\ud800","password":"x"}'),
-    () => failure('validation_failed', { errors: { email: ['Must be well-formed text.'] } }),
+    () =>
+      failure('validation_failed', {
+        errors: { email: ['Must be well-formed text.'] },
+        details: [{ field: 'email', code: 'invalid' }],
+      }),
   ],
   [
     '431 for 101 header lines',
