@@ -130,7 +130,7 @@ for (const [title, workers] of [
     if (workers !== '1')
       test('applies the LOG_LEVEL from .env', async () => {
         write(`monitor=${OLD}`)
-        const { service, url } = await start()
+        const { service, url } = await start({ ACCESS_LOG: 'all' })
         const countRequestLines = () => service.stdout().match(/"event":"request"/g)?.length ?? 0
         const waitForRequestLines = async (count: number) => {
           for (

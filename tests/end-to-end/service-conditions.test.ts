@@ -23,6 +23,7 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
     role = `${name}_service`
     await database.sql(`create role ${role} login password '${PASSWORD}'`)
     await database.sql(`grant all on all tables in schema public to ${role}`)
+    await database.sql(`grant execute on all functions in schema public to ${role}`)
     const address = new URL(database.url)
     address.username = role
     address.password = PASSWORD
@@ -119,8 +120,8 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
     {
       fault: 'a disabled trigger',
       check: 'triggers',
-      breaks: () => 'alter table customers disable trigger announce_delete',
-      heals: () => 'alter table customers enable always trigger announce_delete',
+      breaks: () => 'alter table customers disable trigger publish_delete',
+      heals: () => 'alter table customers enable always trigger publish_delete',
       fails: false,
     },
     {
@@ -133,8 +134,8 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
     {
       fault: 'a missing trigger',
       check: 'triggers',
-      breaks: () => 'alter trigger announce_delete on login_tokens rename to renamed',
-      heals: () => 'alter trigger renamed on login_tokens rename to announce_delete',
+      breaks: () => 'alter trigger publish_delete on login_tokens rename to renamed',
+      heals: () => 'alter trigger renamed on login_tokens rename to publish_delete',
       fails: false,
     },
     {

@@ -190,7 +190,7 @@ describe('the printed address is reachable', () => {
 })
 
 test('all invalid settings are reported together', async (t) => {
-  const env = { PORT: '70000', TOKEN_TTL: '60', HOST: '', SERVICE_TOKENS: 'a=too-short-secret' }
+  const env = { PORT: '70000', TOKEN_TTL: '60', HOST: 'a b', SERVICE_TOKENS: 'a=too-short-secret' }
   const { code, stderr, ms } = await runLatchkey(['serve'], { cwd: folder.path, env })
   t.diagnostic(`${Math.round(ms)} ms, the start of node included`)
   assert.equal(code, 1)
