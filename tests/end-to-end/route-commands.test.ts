@@ -106,7 +106,7 @@ await runProgram({ version: '1.0.0', routes: ({ customers }) => [${declarations}
     assert.deepEqual(schema?.schema, {
       type: 'object',
       required: ['success', 'size'],
-      properties: { success: { const: true }, size: {} },
+      properties: { success: { type: 'boolean', const: true }, size: {} },
     })
   })
 
