@@ -4,7 +4,7 @@ import { createTestApp, type TestApp } from '../../src/testing/test-app.ts'
 import type { TestCustomer } from '../../src/testing/test-clients.ts'
 import { until } from '../support/until.ts'
 
-const ROUNDS = 5
+const ROUNDS = process.env.TEST_LONG ? 5 : 1
 const HONEST = 12
 /** At once; the queue always has room for them, however slow the machine is. */
 const COLLEAGUES = 3

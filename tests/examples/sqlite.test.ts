@@ -27,7 +27,9 @@ describe(`The service on SQLite ${where}`, () => {
   if (onPackage)
     test('compiles with the types of the package', async () => assert.equal(await typeProblems(prepared), ''))
 
-  test('passes the contracts in one process and in several, and serves from several', async () => {
+  test('passes the contracts in one process and in several, and serves from several', {
+    skip: process.env.TEST_LONG ? false : 'it takes two minutes: TEST_LONG=1 runs it',
+  }, async () => {
     assert.ok((await ownTests(prepared)) > 120)
   })
 
