@@ -2,7 +2,7 @@ import type { Customers } from '../../application/ports/customers.ts'
 import type { DatabasePool } from './connection/pool.ts'
 import type { Session, Statement } from './connection/session.ts'
 import { CUSTOMER_COLUMNS, toCredentials, toCustomer, toDate } from './rows.ts'
-import { deleteTokensOfCustomer } from './tokens-of-customer.ts'
+import { deleteOldTokensOfCustomer } from './tokens-of-customer.ts'
 
 const FIND_BY_EMAIL = {
   name: 'find_customer_by_email',
@@ -61,7 +61,7 @@ const ENABLE = {
   text: 'update customers set disabled_at = null, updated_at = now() where id = $1',
 }
 
-// It deletes the tokens, too: those that a login has added since.
+// It deletes the remaining tokens, too.
 const DELETE = { name: 'delete_customer', text: 'delete from customers where id = $1' }
 
 const REVOKE_ALL = {
@@ -114,7 +114,7 @@ export function postgresCustomers(pool: DatabasePool): Customers {
     enable: (id, timeoutMs) => changesOne(ENABLE, [id], timeoutMs),
 
     async delete(id, timeoutMs) {
-      const remainingMs = await deleteTokensOfCustomer(pool, id, timeoutMs)
+      const remainingMs = await deleteOldTokensOfCustomer(pool, id, timeoutMs)
       return changesOne(DELETE, [id], remainingMs)
     },
   }

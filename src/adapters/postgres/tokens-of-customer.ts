@@ -23,7 +23,8 @@ const DELETE_STEP = {
   text: `
     delete from login_tokens
      where id = any(array(
-             select id from login_tokens where customer_id = $1 order by created_at, id limit ${STEP_ROWS}))`,
+             select id from login_tokens where customer_id = $1
+              order by created_at desc, id desc offset ${STEP_ROWS} limit ${STEP_ROWS}))`,
 }
 
 /** Returns the customer's tokens, newest first, read in pages. All pages together take at most `timeoutMs`. */
@@ -44,10 +45,11 @@ export async function listByCustomer(
 }
 
 /**
- * Deletes the customer's tokens in steps, each of which commits by itself. All steps together take at most `timeoutMs`.
- * Returns the milliseconds that remain.
+ * Deletes all but the newest 1,000 tokens of the customer in steps, each of which commits by itself. Those that remain are
+ * deleted with the customer, at once or not at all. All steps together take at most `timeoutMs`. Returns the milliseconds
+ * that remain.
  */
-export function deleteTokensOfCustomer(
+export function deleteOldTokensOfCustomer(
   pool: DatabasePool,
   customerId: string,
   timeoutMs: number,

@@ -135,7 +135,9 @@ describe('The schema of the tables', { skip: postgresAlone }, () => {
     const { database, role, url } = await emptyDatabase(t)
     await migrate(database)
     await database.sql(
-      `grant all on all tables in schema public to ${role}; alter role ${role} set search_path = ''`,
+      `grant all on all tables in schema public to ${role};
+       grant execute on all functions in schema public to ${role};
+       alter role ${role} set search_path = ''`,
     )
     const problem = async (isPooled: boolean) =>
       (await serviceConditions(url, 10_000, isPooled)).find(({ state }) => state === 'failure')?.message
