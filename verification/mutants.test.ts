@@ -23,8 +23,8 @@ describe('The mutants of the proof', () => {
     const harmless = {
       name: 'harmless',
       file: 'src/main.ts',
-      find: '({ version })',
-      replace: '({ version: version })',
+      find: '({ version, title',
+      replace: '({ version: version, title',
     }
     const { code, stdout, stderr } = await withMutant(root, harmless, (tree) => {
       const env = { DATABASE_URL: 'postgres://unused@127.0.0.1:1/none' }

@@ -23,10 +23,10 @@ const SETTLED_MS = 50
 const mutants: readonly Mutant[] = [
   {
     name: 'a queued password is hashed although its client disconnected',
-    file: 'src/lib/semaphore.ts',
+    file: 'src/adapters/bcrypt/queue-entry.ts',
     find: "signal?.addEventListener('abort', abort)",
     replace: '',
-    and: { find: 'if (signal?.aborted) throw signal.reason', replace: '' },
+    and: { find: 'if (signal?.aborted) return reject(signal.reason)', replace: '' },
   },
   {
     name: 'a disconnect is not reported',

@@ -75,7 +75,12 @@ export const bodyRows: readonly Row[] = [
         find: "charset === null || charset === 'utf-8'",
         replace: 'true',
       },
-      { name: 'of two lines the first counts', file: MEDIA_TYPE, find: 'lines !== 1 || ', replace: '' },
+      {
+        name: 'of two lines the first counts',
+        file: MEDIA_TYPE,
+        find: '!hasOneType(request) || !isJsonInUtf8(',
+        replace: '!isJsonInUtf8(',
+      },
       {
         name: 'any coding is accepted',
         file: MEDIA_TYPE,

@@ -45,7 +45,7 @@ const drainMutants: readonly Mutant[] = [
   {
     name: 'it does not wait for requests in flight',
     file: 'src/adapters/http/server/drain.ts',
-    find: 'await new Promise<void>((resolve) => connections.whenIdle(resolve))',
+    find: 'await new Promise<void>((resolve) => tracker.whenIdle(resolve))',
     replace: '',
   },
 ]

@@ -21,7 +21,10 @@ export const clientRows: readonly Row[] = [
       {
         name: 'a whole request may take forever',
         file: 'src/adapters/http/server/server.ts',
-        find: 'requestTimeout: settings.requestTimeoutMs',
+        find: `requestTimeout: Math.max(
+      settings.requestTimeoutMs,
+      ...routes.map(({ requestTimeoutMs }) => requestTimeoutMs ?? 0),
+    )`,
         replace: 'requestTimeout: 0',
       },
     ],
