@@ -9,6 +9,8 @@ begin
   -- Any role that connects could fill the notification queue.
   execute format('revoke connect, temporary on database %I from public', current_database());
   execute format('grant connect, temporary on database %I to latchkey_owner, latchkey', current_database());
+  -- Of several lists of migrations, that of the database's owner counts.
+  execute format('alter database %I owner to latchkey_owner', current_database());
 end
 $$;
 
@@ -18,6 +20,7 @@ grant usage on schema public to latchkey;
 
 -- The tables and functions of later migrations.
 alter default privileges for role latchkey_owner in schema public grant select, insert, update, delete on tables to latchkey;
+alter default privileges for role latchkey_owner in schema public grant usage on sequences to latchkey;
 alter default privileges for role latchkey_owner in schema public grant execute on functions to latchkey;
 
 -- The tables and functions that exist.
@@ -43,9 +46,13 @@ begin
   for item in
     select oid::regclass from pg_class
      where relnamespace = 'public'::regnamespace
-       and relname in ('latchkey_migrations', 'latchkey_channel', 'login_attempts_secret')
+       and relname in ('latchkey_migrations', 'login_attempts_secret')
   loop
     execute format('revoke insert, update, delete on %s from latchkey', item);
   end loop;
+  -- Functions of the owner use it.
+  if to_regclass('public.latchkey_channel') is not null then
+    revoke all on public.latchkey_channel from latchkey;
+  end if;
 end
 $$;

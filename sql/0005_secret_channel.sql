@@ -3,6 +3,14 @@
 -- Every function finds Latchkey's tables whatever the search_path of its caller is.
 select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
 
+-- Functions that run as their owner may not find those of strangers. A role that does not own the schema gets a warning
+-- here, and the service names the statement when it starts.
+do $$
+begin
+  execute format('revoke create on schema %I from public', current_schema());
+end
+$$;
+
 create table latchkey_channel (
   is_only_row boolean primary key default true check (is_only_row),
   -- 128 random bits: each UUID has 122 from a cryptographic source.
@@ -10,7 +18,20 @@ create table latchkey_channel (
     'latchkey_' || left(encode(sha256((gen_random_uuid()::text || gen_random_uuid()::text)::bytea), 'hex'), 32)
 );
 insert into latchkey_channel default values;
-revoke all on latchkey_channel from public;
+-- Also from roles to which default privileges have granted it.
+do $$
+declare
+  grantee text;
+begin
+  for grantee in
+    select distinct case acl.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(acl.grantee)) end
+      from pg_class, aclexplode(relacl) as acl
+     where pg_class.oid = 'latchkey_channel'::regclass and acl.grantee <> relowner
+  loop
+    execute format('revoke all on latchkey_channel from %s', grantee);
+  end loop;
+end
+$$;
 
 -- Sends a message to every instance.
 create function latchkey_say(payload text) returns void language plpgsql security definer set search_path from current as $$
@@ -184,3 +205,18 @@ revoke execute on function
   latchkey_announce(text, text[]), latchkey_announce_updated_tokens(), latchkey_announce_deleted_tokens(),
   latchkey_announce_updated_customers(), latchkey_announce_deleted_customers(), latchkey_announce_truncation()
 from public;
+
+-- The role of the service, which counts attempts, sends and receives messages. Other writers only fire the triggers.
+do $$
+declare
+  grantee text;
+begin
+  for grantee in
+    select distinct case acl.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(acl.grantee)) end
+      from pg_class, aclexplode(relacl) as acl
+     where pg_class.oid = 'login_attempts'::regclass and acl.privilege_type = 'UPDATE' and acl.grantee <> relowner
+  loop
+    execute format('grant execute on function latchkey_say(text), latchkey_listen() to %s', grantee);
+  end loop;
+end
+$$;

@@ -26,8 +26,25 @@ begin
 end
 $$;
 
+-- Default privileges may have granted the changes of these tables to the role of the service, which needs none of them.
+do $$
+declare
+  item record;
+begin
+  for item in
+    select distinct pg_class.oid::regclass as name,
+           case acl.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(acl.grantee)) end as grantee
+      from pg_class, aclexplode(relacl) as acl
+     where pg_class.oid in (to_regclass('login_attempts_secret'), to_regclass('latchkey_migrations'))
+       and acl.grantee <> relowner
+  loop
+    execute format('revoke insert, update, delete, truncate on %s from %s', item.name, item.grantee);
+  end loop;
+end
+$$;
+
 -- Rows under keys without the secret would never be found again.
-delete from login_attempts;
+truncate login_attempts;
 alter table login_attempts
   -- Of an account: when the token bucket of its guesses is full again. Each failure of a stranger moves it by one pause.
   add column full_at timestamptz;
@@ -228,7 +245,8 @@ begin
 end
 $$;
 
--- The functions of the version before, for its processes that still run: 100 guesses an hour, and a burst of at most 40.
+-- The functions of the version before, for its processes that still run. The longest pause counts for every failure, because
+-- those processes do not pass theirs: at most 100 guesses an hour.
 create or replace function latchkey_take_login_place(
   pair_key bytea, address_key bytea, account_key bytea,
   account_limit integer, account_window interval,
@@ -249,7 +267,7 @@ create or replace function latchkey_settle_login_place(
   account_window interval, address_window interval
 ) returns void language sql set search_path from current as $$
   select latchkey_settle_login_slot(
-    pair_key, address_key, account_key, taken_at_ms, false, outcome, account_window, address_window, interval '45 seconds')
+    pair_key, address_key, account_key, taken_at_ms, false, outcome, account_window, address_window, interval '60 seconds')
 $$;
 
 -- Deletes the attempts at the accounts of deleted customers. It runs as its owner, because a program that deletes customers

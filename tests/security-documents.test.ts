@@ -54,7 +54,7 @@ describe('The threat model', () => {
     )
   })
 
-  test('names for each threat a test that shows the answer, or says that there is none', () => {
+  test('names for each threat a test that shows the protection, or says that there is none', () => {
     const headings = readHeadings(THREATS).filter((heading) => /^\d /.test(heading))
     const rows = headings.flatMap((heading) => readTable(THREATS, heading))
     assert.ok(rows.length > 40)
@@ -110,7 +110,7 @@ describe('The table of ASVS 5.0.0', () => {
   })
 })
 
-test('Every limit has a value, those who share it, its effect, a metric, a setting and what is kept', () => {
+test('Every limit has a value, those who share it, its effect, a metric, a setting and what is stored', () => {
   const rows = ['Logins', 'Tokens', 'Requests', 'Database', 'Logs'].flatMap((heading) =>
     readTable(LIMITS, heading),
   )

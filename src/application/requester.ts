@@ -3,7 +3,7 @@ import type { Cancellation } from '../lib/cancellation.ts'
 /** Where a request comes from, and whether its client still waits for the response. */
 export interface Requester {
   readonly requestId: string
-  /** The network address of the client: an IPv4 address, or the first 64 bits of an IPv6 address. */
+  /** The network address of the client: an IPv4 address, or an IPv6 network such as `2001:db8:1:2::/64`. */
   readonly address: string
   /** Aborts when the client disconnects or the deadline of the route passes; created on first access. */
   readonly signal: Cancellation

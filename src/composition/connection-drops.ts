@@ -23,20 +23,24 @@ export function connectionDrops({
 }): (reason: DropReason) => void {
   let closed = 0
   let refused = 0
-  let quietUntilMs = Number.NEGATIVE_INFINITY
+  let isQuiet = false
 
   return function dropped(reason) {
     metrics.dropped(reason)
     if (reason === 'stalled') return
     if (reason === 'idle') closed++
     else refused++
-    const nowMs = clock.monotonicMs()
-    if (nowMs < quietUntilMs) return
-    quietUntilMs = nowMs + QUIET_MS
+    if (!isQuiet) write()
+  }
+
+  function write(): void {
+    isQuiet = closed + refused > 0
+    if (!isQuiet) return
     log.warn('connections.limit', {
       detail: `MAX_CONNECTIONS=${max} is reached: ${closed} idle connections closed, ${refused} new ones refused.`,
     })
     closed = 0
     refused = 0
+    clock.after(QUIET_MS, write)
   }
 }

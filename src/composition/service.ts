@@ -125,7 +125,9 @@ async function start<Me extends ObjectSchema, Open extends OpenDatabase>(
     invalidations: ports.invalidations,
     audit,
     collectMetrics: collect,
-    reload({ serviceTokens: reloaded, logLevel }) {
+    reload(settings) {
+      const { serviceTokens: reloaded, logLevel } = settings
+      database.reload?.(settings)
       serviceTokens.rotate(reloaded)
       access.setMode(accessLogMode(configuration, logLevel))
       audit.silence(logLevel === 'silent')

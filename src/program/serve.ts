@@ -48,7 +48,6 @@ async function serveAsWorker(options: ServeOptions): Promise<void> {
 }
 
 function applySettings(service: Service, log: LeveledLog, settings: ReloadableSettings): void {
-  service.database.reload?.(settings)
   service.reload(settings)
   log.setLevel(settings.logLevel)
 }

@@ -287,10 +287,10 @@ describe('A throttled login', () => {
 
   it('counts failures for an unknown e-mail, in any case, like those of a customer', async () => {
     const { core, from } = createThrottledCore()
-    for (const email of ['nobody@example.com', 'NOBODY@example.com', ' nobody@example.com']) {
+    for (const email of ['unknown@example.com', 'UNKNOWN@example.com', ' unknown@example.com']) {
       await assert.rejects(from(email, 'wrong'), InvalidCredentials)
     }
-    await assert.rejects(from('nobody@example.com', 'wrong'), TooManyLogins)
+    await assert.rejects(from('unknown@example.com', 'wrong'), TooManyLogins)
     assert.equal(core.passwords.verified.length, 3)
   })
 

@@ -32,6 +32,8 @@ describe('deploy/roles.sql', { skip: postgresAlone }, () => {
       await database.sql(withRoles(ROLES))
       await setPasswords(database, roles)
       await migrate({ url: urlOf('owner') })
+      for (const table of ['latchkey_migrations', 'latchkey_channel', 'login_attempts_secret'])
+        await assert.rejects(sqlOn(urlOf('service'), `delete from ${table}`), { code: '42501' }, table)
       // It can be repeated.
       await database.sql(withRoles(ROLES))
       const url = urlOf('service')
@@ -60,10 +62,10 @@ describe('deploy/roles.sql', { skip: postgresAlone }, () => {
 
         const site = await siteChangesRows(database, { roles, withRoles, urlOf })
         const other = await app.addCustomer()
-        const kept = await app.login(other.email)
-        assert.equal((await app.call('/api/me', { token: kept })).status, 200)
+        const valid = await app.login(other.email)
+        assert.equal((await app.call('/api/me', { token: valid })).status, 200)
         await site(`update login_tokens set revoked_at = now() where customer_id = '${other.id}'`)
-        await until(async () => (await app.call('/api/me', { token: kept })).status === 401)
+        await until(async () => (await app.call('/api/me', { token: valid })).status === 401)
         const last = await app.login(other.email)
         assert.equal((await app.call('/api/me', { token: last })).status, 200)
         await site(`delete from customers where id = '${other.id}'`)
@@ -88,12 +90,15 @@ describe('deploy/roles.sql', { skip: postgresAlone }, () => {
       )
       for (const statement of [
         'drop table login_tokens',
-        'alter table customers disable trigger announce_update',
-        'drop trigger announce_update on login_tokens',
-        'create or replace function latchkey_announce_truncation() returns trigger language plpgsql as $$ begin return null; end $$',
+        'alter table customers disable trigger publish_update',
+        'drop trigger publish_update on login_tokens',
+        'create or replace function latchkey_publish_truncation() returns trigger language plpgsql as $$ begin return null; end $$',
         'truncate customers cascade',
         'create table own ()',
         'delete from latchkey_migrations',
+        'select name from latchkey_channel',
+        "update latchkey_channel set name = 'x'",
+        'delete from login_attempts_secret',
         "set session_replication_role = 'replica'",
       ])
         await assert.rejects(sqlOn(url, statement), { code: '42501' }, statement)

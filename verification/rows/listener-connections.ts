@@ -92,7 +92,7 @@ export const linkRows: readonly Row[] = [
       {
         name: 'messages on the public channel are believed',
         file: INSTANCE,
-        find: 'else if (message.isHeartbeat) others.receivedHeartbeat(NAMELESS)',
+        find: "else if (message === 'heartbeat') others.receivedHeartbeat(NAMELESS)",
         replace: "else if (payload.startsWith('1 ')) this.received(payload)",
       },
     ],

@@ -127,13 +127,13 @@ const AGREEMENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'messages on the public channel are believed',
     file: INSTANCE,
-    find: 'else if (message.isHeartbeat) others.receivedHeartbeat(NAMELESS)',
+    find: "else if (message === 'heartbeat') others.receivedHeartbeat(NAMELESS)",
     replace: "else if (payload.startsWith('1 ')) this.received(payload)",
   },
   {
     name: 'instances of the earlier version are not waited for',
     file: INSTANCE,
-    find: 'else if (message.isHeartbeat) others.receivedHeartbeat(NAMELESS)',
+    find: "else if (message === 'heartbeat') others.receivedHeartbeat(NAMELESS)",
     replace: '',
   },
   {
@@ -275,7 +275,8 @@ function heartbeatsBeforeTheConnection(): Mutant {
       if (!isConnected) return
       const message = decodePublicNotification(payload)
       if (message === null) notDecoded(payload)
-      else if (message.isHeartbeat) others.receivedHeartbeat(NAMELESS)
+      else if (message === 'heartbeat') others.receivedHeartbeat(NAMELESS)
+      else if (message === 'forget') apply({ kind: 'everything' })
     },
 
     published(payload, triggers) {

@@ -1,7 +1,7 @@
 import { RevocationIncomplete } from '../../application/management/revoke-all-issued-before.ts'
 import type { Customer } from '../../domain/customer.ts'
 import { tokenState } from '../../domain/login-token.ts'
-import { requireConfirmation, type YesFlag } from './confirmation.ts'
+import { needsConfirmation, requireConfirmation, type YesFlag } from './confirmation.ts'
 import { explain } from './explain.ts'
 import { Interrupted, interruptible } from './interruption.ts'
 import { type Io, write } from './io.ts'
@@ -64,11 +64,8 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
     async revoke(email: string, { name, ...flags }: YesFlag & { readonly name?: string }) {
       const { customer, revoked } = await withStore(async (store) => {
         const found = await findCustomer(email, store)
-        const active = (await store.tokensOf(found.id)).filter(
-          (token) => tokenState(token, store.nowMs()) === 'active' && (name ?? token.name) === token.name,
-        )
-        const question = `Revoke ${formatTokenCount(active.length)} of ${printable(found.email)}?`
-        if (active.length > 1) await requireConfirmation(question, flags, io)
+        // Only for the question: no list may delay a revocation by a script.
+        if (needsConfirmation(flags, io)) await confirmRevocation(found, store, name)
         return {
           customer: found,
           revoked: await store.tokens.revoke(found.id, name === undefined ? {} : { name }, store.deadline()),
@@ -89,11 +86,14 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
           const beforeMs = before(nowMs())
           if (beforeMs > nowMs()) throw new Refusal('--issued-before must be in the past.')
           const time = printableTime(beforeMs)
-          await requireConfirmation(`Revoke the tokens of all customers issued before ${time}?`, flags, io)
+          signal.throwIfAborted()
+          const question = `Revoke the tokens of all customers issued before ${time}?`
+          await requireConfirmation(question, flags, io, signal)
           return tokens.revokeIssuedBefore(beforeMs, deadline, signal)
         }),
       ).catch((error: unknown) => {
-        throw error instanceof RevocationIncomplete ? new Refusal(describeIncomplete(error)) : error
+        if (error instanceof RevocationIncomplete) throw new Refusal(describeIncomplete(error))
+        throw error instanceof Interrupted ? new Refusal('Interrupted; nothing was changed.') : error
       })
       await print(`Revoked ${formatTokenCount(revoked)} of all customers, on every instance.\n`)
     },
@@ -106,6 +106,18 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
       )
       await print(`Removed ${formatTokenCount(pruned)} that had ended.\n`)
     },
+  }
+
+  async function confirmRevocation(
+    customer: Customer,
+    store: Store,
+    name: string | undefined,
+  ): Promise<void> {
+    const active = (await store.tokensOf(customer.id)).filter(
+      (token) => tokenState(token, store.nowMs()) === 'active' && (name ?? token.name) === token.name,
+    )
+    const question = `Revoke ${formatTokenCount(active.length)} of ${printable(customer.email)}?`
+    if (active.length > 1) await requireConfirmation(question, {}, io)
   }
 
   async function listByCustomer(email: string, json: boolean): Promise<void> {

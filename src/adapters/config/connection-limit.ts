@@ -17,15 +17,19 @@ type ConnectionSettings = Pick<Configuration, 'maxConnections' | 'poolMax'>
  * descriptors leaves.
  */
 export function connectionLimit(settings: ConnectionSettings, maxDescriptors = descriptorLimit()): number {
-  return settings.maxConnections ?? Math.min(LARGEST_DEFAULT, sparedByDescriptors(settings, maxDescriptors))
+  const byDescriptors = maxConnectionsByDescriptors(settings, maxDescriptors) ?? DEFAULT_MAX
+  return settings.maxConnections ?? Math.min(LARGEST_DEFAULT, byDescriptors)
 }
 
-/** Returns the number of connections for which file descriptors remain beside those that the process itself needs. */
-export function sparedByDescriptors(
+/**
+ * Returns the number of connections for which file descriptors remain beside those that the process itself needs; null
+ * where the limit is unknown.
+ */
+export function maxConnectionsByDescriptors(
   { poolMax }: ConnectionSettings,
   maxDescriptors = descriptorLimit(),
-): number {
-  if (maxDescriptors === null) return DEFAULT_MAX
+): number | null {
+  if (maxDescriptors === null) return null
   return Math.max(SMALLEST_DEFAULT, maxDescriptors - poolMax - RESERVE)
 }
 

@@ -7,14 +7,19 @@ export function findExposures({
   host,
   publicUrl,
   databaseUrl,
+  databaseDirectUrl,
 }: Configuration): readonly string[] {
   const sentences: string[] = []
   if (production && !isLocal(host) && !publicUrl?.startsWith('https:'))
     sentences.push(
       'HOST accepts connections from other machines, and the service itself has no TLS. Put a proxy with TLS in front, and set PUBLIC_URL to its https:// address.',
     )
-  if (databaseUrl !== null && isUnencrypted(new URL(databaseUrl)))
-    sentences.push('DATABASE_URL leads to another machine without TLS. Add ?sslmode=verify-full.')
+  for (const [name, url] of [
+    ['DATABASE_URL', databaseUrl],
+    ['DATABASE_DIRECT_URL', databaseDirectUrl],
+  ] as const)
+    if (url !== null && isUnencrypted(new URL(url)))
+      sentences.push(`${name} leads to another machine without TLS. Add the parameter sslmode=verify-full.`)
   return sentences
 }
 

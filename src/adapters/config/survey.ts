@@ -1,6 +1,6 @@
 import type { Configuration } from '../../application/configuration.ts'
 import type { ConfigurationProblem } from './configuration-refused.ts'
-import { sparedByDescriptors } from './connection-limit.ts'
+import { maxConnectionsByDescriptors } from './connection-limit.ts'
 import { parseDotEnv } from './dot-env.ts'
 import { hashingThreads, parseThreadPoolSize } from './hashing-threads.ts'
 import { maskedUrl } from './masked-url.ts'
@@ -77,10 +77,10 @@ function findWarnings(configuration: Configuration): readonly string[] {
     warnings.push(
       `HASHING_CONCURRENCY is more than the thread pool can spare: ${threads} at once. Set UV_THREADPOOL_SIZE=${hashingConcurrency + 1} in the environment, not in .env.`,
     )
-  const spared = sparedByDescriptors(configuration)
-  if (maxConnections !== null && maxConnections > spared)
+  const byDescriptors = maxConnectionsByDescriptors(configuration)
+  if (maxConnections !== null && byDescriptors !== null && maxConnections > byDescriptors)
     warnings.push(
-      `MAX_CONNECTIONS is more than the limit of open files can spare: ${spared}. Raise that limit (LimitNOFILE, ulimit -n), or clients cannot connect.`,
+      `MAX_CONNECTIONS is more than the limit of open files can spare: ${byDescriptors}. Raise that limit (LimitNOFILE, ulimit -n), or clients cannot connect.`,
     )
   if (isBehindProxy(configuration))
     warnings.push(

@@ -62,7 +62,7 @@ export class TooManyRequests extends ApiError {
   }
 }
 
-/** Creates an error of the class, for the documentation. Returns null for what is no such class. */
+/** Creates an error of the class, for the documentation. Returns null if it is not a `LatchkeyError` or needs arguments. */
 export function createSample(thrown: new () => LatchkeyError): LatchkeyError | null {
   try {
     const sample = new thrown()
@@ -80,6 +80,8 @@ export function apiErrorProblem({ name, status, reason, headers }: ApiError): st
     return `${name}: reason must be a word such as payment_required.`
   const taken = Object.hasOwn(STATUS_BY_REASON, reason) ? STATUS_BY_REASON[reason as FailureReason] : status
   if (taken !== status) return `${name}: the reason ${reason} belongs to the status ${taken}.`
+  const fixed = Object.keys(headers).find((header) => /^(content-type|cache-control)$/i.test(header))
+  if (fixed !== undefined) return `${name}: the service sets the header ${fixed} of errors itself.`
   try {
     headerList(headers)
     return null

@@ -47,8 +47,13 @@ export function diskReserve(path: string): DiskReserve {
       if (!isDiskFull((error as Error).cause)) return false
       triedMs = performance.now()
       isFull = true
-      rmSync(reserve, { force: true })
-      return true
+      try {
+        rmSync(reserve, { force: true })
+        return true
+      } catch {
+        // It belongs to another account, such as that of a command.
+        return false
+      }
     },
   }
 

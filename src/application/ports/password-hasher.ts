@@ -10,7 +10,7 @@ export interface PasswordHasher {
    * Acquires a slot in the queue for a thread. Threads serve the waiting slots round-robin by source, then by account
    * within a source; at an equal turn those that are known come first. When the queue is too long, the newest waiting slot
    * of the source that holds the most is rejected: the method throws `Unavailable` synchronously if that is the new one.
-   * A source may always hold three waiting slots while another one holds more. Work that has not begun when the signal
+   * One slot of each of up to three known accounts of a source does not count. Work that has not begun when the signal
    * aborts is not done: it rejects with the signal's reason.
    */
   queue(request: HashingRequest): HashingSlot

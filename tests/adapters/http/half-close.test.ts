@@ -84,7 +84,7 @@ describe('a client that closes its side after its request', () => {
     assert.equal(client.received().match(/HTTP\/1\.1 200 /g)?.length, 41)
   })
 
-  test('is told that its logout is done', async () => {
+  test('gets the response to its logout', async () => {
     const { email, password } = await app.customer()
     const { token } = (await app.call('/api/login', { body: { email, password } })).body
     const client = await sendAndEnd(request('POST', '/api/logout', `Authorization: Bearer ${token}\r\n`))

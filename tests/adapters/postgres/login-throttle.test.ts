@@ -142,7 +142,7 @@ describe('The login throttle in PostgreSQL', () => {
 
   it('stores failures for at most three hours, of accounts without a customer too', async () => {
     const throttle = postgresLoginThrottle(stores.pool, LIMITS)
-    for (let i = 0; i < 20; i++) await settle(throttle, attempt('nobody', `${i}`), 'failed')
+    for (let i = 0; i < 20; i++) await settle(throttle, attempt('unknown', `${i}`), 'failed')
     await advance(3 * HOUR_MS)
     await pruneLoginAttempts(stores.pool, 100, TIMEOUT_MS)
     assert.deepEqual(await stores.database.sql('select from login_attempts'), [])

@@ -26,7 +26,7 @@ describe('A customer with 150,000 retained tokens', { skip: postgresAlone }, () 
          from generate_series(1, ${TOKENS}) as n`,
       [customerId],
     )
-    // As autovacuum does after so many rows.
+    // As autovacuum does after this number of rows.
     await stores.database.sql('analyze login_tokens')
   })
   after(() => stores.close())

@@ -103,12 +103,12 @@ export function createFaults(
     machine.standsAgainMs = time.nowMs + ms + LEASE_MS
   }
 
-  /** Whoever may connect can send this: goodbyes and acknowledgements of others, heartbeats, or nonsense. */
+  /** Any role that may connect can send this: goodbyes and acknowledgements of others, heartbeats, or nonsense. */
   function forgedPayloads(): readonly string[] {
     const names = processes.alive().map(({ name }) => name)
     const course = chance.random()
     if (course < 0.1) return ['hello']
-    if (course < 0.2) return ['1 beat nobody 1', '1 forget']
+    if (course < 0.2) return ['1 beat unknown 1', '1 forget']
     return names.flatMap((name) => [
       `1 bye ${name}`,
       ...names.flatMap((asker) => [1, 2, 3].map((n) => `1 seen ${name} ${asker} ${n}`)),

@@ -27,12 +27,12 @@ export function describeOperation(
     ...(abilities.length === 0
       ? {}
       : {
-          description: `The token needs the abilities: ${listed(abilities)}.`,
+          description: `The token needs the abilities: ${joinCode(abilities)}.`,
           'x-abilities': abilities,
         }),
     ...(scopes.length === 0
       ? {}
-      : { description: `The service token needs the scopes: ${listed(scopes)}.`, 'x-scopes': scopes }),
+      : { description: `The service token needs the scopes: ${joinCode(scopes)}.`, 'x-scopes': scopes }),
     security:
       auth === 'none' ? [] : [auth === 'customer' ? { loginToken: abilities } : { serviceToken: scopes }],
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -123,14 +123,23 @@ export function describeOperation(
   function failures(): object {
     return Object.fromEntries(
       describeFailures(route).map(([status, name, response]) => {
-        shared.responses[name] ??= response
-        return [status, { $ref: `#/components/responses/${name}` }]
+        return [status, { $ref: `#/components/responses/${shareResponse(name, response)}` }]
       }),
     )
   }
+
+  /** Returns the name of an equal response of the document. Adds the response, with a number where the name is taken. */
+  function shareResponse(name: string, response: object): string {
+    const text = JSON.stringify(response)
+    for (let n = 1; ; n++) {
+      const numbered = n === 1 ? name : `${name}.${n}`
+      shared.responses[numbered] ??= response
+      if (JSON.stringify(shared.responses[numbered]) === text) return numbered
+    }
+  }
 }
 
-function listed(words: readonly string[]): string {
+function joinCode(words: readonly string[]): string {
   return words.map((word) => `\`${word}\``).join(', ')
 }
 

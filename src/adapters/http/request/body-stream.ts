@@ -3,6 +3,8 @@ import { type HttpError, PayloadTooLarge } from '../errors.ts'
 import { CLIENT_GONE } from '../server/client-gone.ts'
 import type { Exchange } from '../server/exchange.ts'
 
+const TOO_LATE = 'The response was sent before the whole body was read.'
+
 /**
  * The body of a request as a stream, which reads from the connection at the speed of its reader. It fails with the
  * failure that the client gets, or when the client is gone.
@@ -27,12 +29,19 @@ export class BodyStream extends Readable {
     else {
       exchange.rejectBody = this.#fail
       exchange.request.on('data', this.#take).once('end', this.#end).once('close', this.#gone).pause()
+      // What is left of the body must not stay in memory, nor hold up the next request of the connection.
+      exchange.response.once('close', () => this.#discard())
     }
   }
 
   override _read(): void {
     const { request, response } = this.#exchange
     if (this.#exchange.awaitsContinue) {
+      // Node would write it into the response.
+      if (this.#exchange.responded) {
+        this.#fail(new Error(TOO_LATE))
+        return
+      }
       this.#exchange.awaitsContinue = false
       response.writeContinue()
     }
@@ -45,8 +54,10 @@ export class BodyStream extends Readable {
   }
 
   #take = (chunk: Buffer): void => {
-    // After the response the rest of the body is discarded.
-    if (this.#exchange.responded && !this.#exchange.streams) return
+    if (this.#isTooLate()) {
+      this.#discard()
+      return
+    }
     this.#bytes += chunk.length
     if (this.#bytes > this.#exchange.bodyLimitBytes) {
       // Set it now: a pipelined request behind this one must not begin before the failure is handled.
@@ -56,8 +67,11 @@ export class BodyStream extends Readable {
   }
 
   #end = (): void => {
-    this.#stop()
-    this.push(null)
+    if (this.#isTooLate()) this.#discard()
+    else {
+      this.#stop()
+      this.push(null)
+    }
   }
 
   #gone = (): void => this.#fail(CLIENT_GONE)
@@ -65,6 +79,16 @@ export class BodyStream extends Readable {
   #fail = (error: HttpError | Error): void => {
     this.#reject(error)
     this.destroy(error)
+  }
+
+  #isTooLate(): boolean {
+    return this.#exchange.responded && !this.#exchange.streams
+  }
+
+  /** Fails, so that no reader takes the part before the response for the whole body. Skips the rest. */
+  #discard(): void {
+    if (!this.readableEnded) this.destroy(new Error(TOO_LATE))
+    this.#exchange.request.resume()
   }
 
   #stop(): void {

@@ -88,7 +88,7 @@ function oneOf(allowed: readonly unknown[]): Problem {
 }
 
 function byLimit(type: string, requirement: unknown): Problem | null {
-  const limit = requirement instanceof Date ? requirement.toISOString() : requirement
+  const limit = toJson(requirement)
   if (type === 'non_empty') return problem('Must not be empty.', 'min_length', { min: 1 })
   if (type === 'multiple_of') return problem(`Must be a multiple of ${limit}.`, type, { multiple_of: limit })
   if (type === 'value') return oneOf([limit])
@@ -106,6 +106,13 @@ function byLimit(type: string, requirement: unknown): Problem | null {
     return problem(`Must have ${UNITS[unit]} of ${limit}.`, type, { min: limit, max: limit })
   const words = bound === 'min' ? 'at least' : 'at most'
   return problem(`Must have ${UNITS[unit]} of ${words} ${limit}.`, type, { [bound]: limit })
+}
+
+/** Returns the value as JSON can have it. */
+function toJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toJson)
+  if (typeof value === 'bigint') return String(value)
+  return value instanceof Date ? value.toISOString() : value
 }
 
 function byType(type: string, expected: string | null): Problem | null {

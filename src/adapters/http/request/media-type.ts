@@ -17,7 +17,8 @@ export function checkJsonType({ request }: Exchange): void {
  */
 export function checkMediaType({ request }: Exchange, accepts: readonly string[] | null): void {
   if (accepts !== null) {
-    const [type = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(/[\t ]*;/)
+    const [first = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(';', 1)
+    const type = first.trim()
     const range = type.replace(/\/.*$/s, '/*')
     if (!hasOneType(request) || !(accepts.includes(type) || accepts.includes(range)))
       throw new UnsupportedMediaType(accepts)

@@ -2,7 +2,13 @@ import * as v from 'valibot'
 import { type FieldDetail, ValidationFailed } from '../../../domain/errors.ts'
 import { describeIssue } from './issue-details.ts'
 
-/** Returns the schema's output, or throws `ValidationFailed` with a sentence and a detail for each invalid field. */
+/** The problems in one response: a small body can have thousands. */
+const MAX_PROBLEMS = 100
+
+/**
+ * Returns the schema's output, or throws `ValidationFailed` with a sentence and a detail for each invalid field, at most
+ * 100.
+ */
 export function validated(
   schema: v.GenericSchema,
   input: unknown,
@@ -12,7 +18,7 @@ export function validated(
   if (result.success) return result.output
   const errors = new Map<string, string[]>()
   const details: FieldDetail[] = []
-  for (const issue of result.issues) {
+  for (const issue of result.issues.slice(0, MAX_PROBLEMS)) {
     const field = fieldName(issue, place)
     const sentences = errors.get(field) ?? []
     if (sentences.includes(issue.message)) continue

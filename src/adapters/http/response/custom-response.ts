@@ -22,6 +22,8 @@ export class CustomResponse<
     if (!Number.isInteger(status) || status < 200 || status > 399)
       throw new TypeError(`respond takes a status from 200 to 399, not ${status}: throw an error to refuse.`)
     if (body !== null && hasNoBody(status)) throw new TypeError(`A response of status ${status} has no body.`)
+    if (type !== null && body !== null && !isContent(body))
+      throw new TypeError('Fields are sent as JSON: type is for text, bytes and streams.')
     const own = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     const rest = Object.entries(headers).filter(([name]) => !/^(content-type|cache-control)$/i.test(name))
     this.status = status
@@ -74,5 +76,15 @@ export function respond<
   readonly body?: Body
   readonly type?: string
 }): CustomResponse<Status, Body> {
-  return new CustomResponse(status, body, type ?? null, headers)
+  try {
+    return new CustomResponse(status, body, type ?? null, headers)
+  } catch (error) {
+    if (body instanceof Readable) discard(body)
+    throw error
+  }
+}
+
+/** Destroys a stream whose bytes are not needed. Its errors have no receiver any more. */
+export function discard(body: Readable): void {
+  body.on('error', () => {}).destroy()
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
 import type { Exchange } from '../server/exchange.ts'
-import { type CustomResponse, isContent } from './custom-response.ts'
+import { type CustomResponse, discard, isContent } from './custom-response.ts'
 import { matchesEtag } from './file-response.ts'
 import { JsonBody, type ResponseFields } from './json-body.ts'
 import { CONTENT_TYPE, finish, NO_SNIFFING, writeHead } from './response.ts'
@@ -46,6 +46,8 @@ async function sendStream(
 ): Promise<void> {
   const { signal, request, response: out } = exchange
   const stop = () => discard(body)
+  // A stream may fail before its first bytes are requested.
+  body.on('error', () => {})
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
   const chunks = body[Symbol.asyncIterator]()
@@ -85,11 +87,6 @@ async function sendStream(
     await authenticate()
     authenticatedMs = nowMs
   }
-}
-
-/** Destroys a stream whose bytes nobody needs. Its errors have no receiver any more. */
-function discard(body: Readable): void {
-  body.on('error', () => {}).destroy()
 }
 
 function sendHead(

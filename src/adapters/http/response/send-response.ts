@@ -1,9 +1,11 @@
 import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import * as v from 'valibot'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
 import type { Route } from '../routing/declared-route.ts'
+import { unwrap } from '../routing/schema-entries.ts'
 import type { Exchange } from '../server/exchange.ts'
-import { CustomResponse, isContent } from './custom-response.ts'
+import { CustomResponse, discard, isContent } from './custom-response.ts'
 import { FileResponse, sendFile } from './file-response.ts'
 import { JsonBody, type ResponseFields, toJsonText } from './json-body.ts'
 import { COMMON, CONTENT_TYPE, sendSuccess, writeHead } from './response.ts'
@@ -35,7 +37,7 @@ export function sendResponse(
   result: HandlerResult,
   authenticate: Reauthenticate,
 ): MaybePromise<void> {
-  if (result instanceof CustomResponse) return sendOwn(exchange, route, result, authenticate)
+  if (result instanceof CustomResponse) return sendDeclared(exchange, route, result, authenticate)
   if (result instanceof FileResponse) return sendFile(exchange, result)
   if (result instanceof StreamedList) return sendList(exchange, route, result, authenticate)
   const { status, returns } = route
@@ -43,7 +45,7 @@ export function sendResponse(
   return sendSuccess(exchange, status, declared)
 }
 
-function sendOwn(
+function sendDeclared(
   exchange: Exchange,
   route: Route,
   response: CustomResponse,
@@ -51,7 +53,10 @@ function sendOwn(
 ): MaybePromise<void> {
   const { returns, responses } = route
   const { status, body } = response
-  if (responses !== null && !(status in responses)) throw undeclaredStatus(status)
+  if (responses !== null && !(status in responses)) {
+    if (body instanceof Readable) discard(body)
+    throw undeclaredStatus(status)
+  }
   const fields = body === null || isContent(body) ? undefined : body
   const declared = returns === null || fields === undefined ? fields : conforming(returns, fields)
   return sendCustom(exchange, response, declared, () => authenticate(route, exchange))
@@ -116,7 +121,7 @@ async function* serializeItems(
 /** Returns the schema without the list. Throws if the schema checks the whole response, which streaming cannot support. */
 function withoutField(returns: NonNullable<Route['returns']>, field: string): NonNullable<Route['returns']> {
   const { [field]: list, ...entries } = returns.entries
-  if ([returns, list, unwrap(list)].some(hasChecks))
+  if ([returns, list, list && unwrap(list as v.GenericSchema)].some(hasChecks))
     throw new Error(`The route returns ${field} with checks of the whole, which a streamed list cannot have.`)
   return v.object(entries)
 }
@@ -128,15 +133,9 @@ function hasChecks(schema: object | undefined): boolean {
   return pipe.slice(1).some(({ kind, type }) => kind !== 'metadata' && type !== 'readonly')
 }
 
-/** Unwraps optional and nullable schemas. */
-function unwrap(schema: v.ObjectEntries[string] | undefined): v.ObjectEntries[string] | undefined {
-  return schema !== undefined && 'wrapped' in schema
-    ? unwrap(schema.wrapped as v.ObjectEntries[string])
-    : schema
-}
-
 function itemSchema({ entries }: NonNullable<Route['returns']>, field: string): v.GenericSchema {
-  const list = unwrap(entries[field])
+  const declared = entries[field] as v.GenericSchema | undefined
+  const list = declared && unwrap(declared)
   if (list?.type !== 'array') throw new Error(`The route returns no list named ${field}.`)
   return (list as v.ArraySchema<v.GenericSchema, undefined>).item
 }

@@ -5,7 +5,7 @@ import { durationMs } from '../../../lib/duration.ts'
 import { ApiError, apiErrorProblem, createSample, type ThrownError } from '../api-error.ts'
 import { hasStatus, STATUS_BY_REASON } from '../failure-reasons.ts'
 import type { Declaration, Method, Schema } from './declared-route.ts'
-import { objectEntries, unwrapped } from './schema-entries.ts'
+import { objectEntries, unwrap } from './schema-entries.ts'
 
 /** Node runs a timer of a longer delay immediately. */
 const MAX_AMOUNT = 2 ** 31 - 1
@@ -100,12 +100,12 @@ function fieldNames(schema: Schema | null): readonly string[] {
 }
 
 function isBigint(field: Schema): boolean {
-  return unwrapped(field).type === 'bigint' && !('pipe' in unwrapped(field))
+  return unwrap(field).type === 'bigint' && !('pipe' in unwrap(field))
 }
 
 /** Returns false for types that no text can be, such as a number. A parameter of a query may be a list of texts. */
 function takesText(schema: Schema, mayRepeat: boolean): boolean {
-  const inner = unwrapped(schema)
+  const inner = unwrap(schema)
   if (mayRepeat && inner.type === 'array')
     return takesText((inner as v.ArraySchema<Schema, undefined>).item, false)
   return !/^(number|boolean|bigint|date|array|tuple|record|map|set|(strict_|loose_)?object)$/.test(inner.type)

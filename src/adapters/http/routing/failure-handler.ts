@@ -42,7 +42,8 @@ export function createFailureHandler(
   function logFailure({ requestId, address, traceId, request, route }: Exchange, error: LatchkeyError): void {
     const { cause } = error
     onError(error instanceof Internal ? cause : error)
-    if (!admitsLine(address)) return
+    // A bug is always logged with its request ID.
+    if (!(error instanceof Internal) && !admitsLine(address)) return
     log[error instanceof Internal ? 'error' : 'warn']('request.failed', {
       request_id: requestId,
       ...(traceId === null ? {} : { trace_id: traceId }),

@@ -7,13 +7,13 @@ export function objectEntries(schema: v.GenericSchema | null): v.ObjectEntries {
 }
 
 /** Returns the schema inside of optional and nullable ones. */
-export function unwrapped(schema: v.GenericSchema): v.GenericSchema {
-  return 'wrapped' in schema ? unwrapped(schema.wrapped as v.GenericSchema) : schema
+export function unwrap(schema: v.GenericSchema): v.GenericSchema {
+  return 'wrapped' in schema ? unwrap(schema.wrapped as v.GenericSchema) : schema
 }
 
 /** Returns the names of the fields that are lists. */
 export function listFields(schema: v.GenericSchema | null): readonly string[] {
   return Object.entries(objectEntries(schema))
-    .filter(([, field]) => unwrapped(field as v.GenericSchema).type === 'array')
+    .filter(([, field]) => unwrap(field as v.GenericSchema).type === 'array')
     .map(([name]) => name)
 }

@@ -11,10 +11,10 @@ export const FIND_SCHEMAS = `
   select array(
     select schema from (
       select relnamespace::regnamespace::text as schema,
-             rank() over (order by pg_has_role(relowner, 'member') or relowner = datdba or rolsuper desc) as place
+             rank() over (order by pg_has_role(relowner, 'member') or relowner = datdba or rolsuper desc) as precedence
         from pg_class join pg_roles on pg_roles.oid = relowner join pg_database on datname = current_database()
        where relname = '${LEDGER}' and relkind in ('r', 'p') and relpersistence <> 't') as ledgers
-     where place = 1
+     where precedence = 1
      order by schema) as schemas`
 
 /**

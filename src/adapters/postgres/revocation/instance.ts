@@ -61,7 +61,8 @@ export function protocolInstance({
       if (!isConnected) return
       const message = decodePublicNotification(payload)
       if (message === null) notDecoded(payload)
-      else if (message.isHeartbeat) others.receivedHeartbeat(NAMELESS)
+      else if (message === 'heartbeat') others.receivedHeartbeat(NAMELESS)
+      else if (message === 'forget') apply({ kind: 'everything' })
     },
 
     published(payload, triggers) {

@@ -52,14 +52,20 @@ export function decodeNotification(payload: string): ProtocolMessage | null {
   return null
 }
 
+/** What a message on the public channel may mean. All else there is believed of no sender. */
+export type PublicMessage = 'heartbeat' | 'forget' | 'other'
+
 /**
- * Decodes a payload of the public channel: whether it may be a heartbeat of an instance of the earlier version. Returns
- * null for an unknown format. Instances of this version send `2 beat` there, which the earlier version cannot decode.
+ * Decodes a payload of the public channel: a heartbeat of an instance of the earlier version, or the end of its command
+ * `token revoke --issued-before`. Returns null for an unknown format. Instances of this version send `2 beat` there, which
+ * the earlier version cannot decode.
  */
-export function decodePublicNotification(payload: string): { readonly isHeartbeat: boolean } | null {
-  if (/^2 beat \S+$/.test(payload)) return { isHeartbeat: false }
+export function decodePublicNotification(payload: string): PublicMessage | null {
+  if (payload === '1 forget') return 'forget'
+  if (/^2 beat \S+$/.test(payload)) return 'other'
   const message = decodeNotification(payload)
-  return message && { isHeartbeat: message.kind === 'beat' }
+  if (message === null) return null
+  return message.kind === 'beat' ? 'heartbeat' : 'other'
 }
 
 function parseNumbered(word: string, message: (n: number) => ProtocolMessage): ProtocolMessage | null {

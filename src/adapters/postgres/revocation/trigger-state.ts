@@ -48,7 +48,11 @@ export const TRIGGER_PROBLEMS = `
   select format('The function %s is missing or does not match this version.', name)
     from (${FUNCTIONS}) as expected (name, body)
     left join pg_proc on proname = name and pg_function_is_visible(oid)
-   where ${BODY} is distinct from body`
+   where ${BODY} is distinct from body
+   union all
+  select format('Any role may create functions in the schema %1$I, and those of the triggers would call them. Run as its owner: revoke create on schema %1$I from public;',
+                current_schema())
+   where has_schema_privilege('public', current_schema(), 'create')`
 
 const TABLES = "(to_regclass('login_tokens'), to_regclass('customers'))"
 
@@ -60,4 +64,6 @@ const TABLES = "(to_regclass('login_tokens'), to_regclass('customers'))"
 export const TRIGGER_FINGERPRINT = `
   array(select xmin from pg_class where oid in ${TABLES})::text ||
   array(select xmin from pg_trigger where tgrelid in ${TABLES})::text ||
-  array(select xmin from pg_proc where proname >= 'latchkey_is' and proname < 'latchkey_t')::text`
+  array(select xmin from pg_proc
+         where proname >= 'latchkey_is' and proname < 'latchkey_t'
+           and pronamespace = (select relnamespace from pg_class where oid = to_regclass('login_tokens')))::text`

@@ -241,12 +241,20 @@ describe('An instance', () => {
     })
     comeBack('1 ask me 1')
     const said = storyOf(() => {
-      for (const payload of ['1 seen you me 1', '1 bye you', '1 ask you 7', '1 forget', '2 beat you'])
+      for (const payload of ['1 seen you me 1', '1 bye you', '1 ask you 7', '1 digests d1', '2 beat you'])
         instance.receivedInPublic(payload)
     })
     assert.deepEqual(said, [])
     assert.equal(isSettled, false)
     assert.deepEqual(warnings, [])
+  })
+
+  it('clears the cache for a command of the earlier version', () => {
+    instance.connected()
+    assert.deepEqual(
+      storyOf(() => instance.receivedInPublic('1 forget')),
+      [EVERYTHING],
+    )
   })
 
   it('waits a whole lease for an instance of the earlier version', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { Client } from 'pg'
+import { checkTriggers } from '../../../../src/adapters/postgres/diagnostics/check-server.ts'
 import {
   type PostgresInvalidations,
   postgresInvalidations,
@@ -113,11 +114,20 @@ describe('A role that may only connect', () => {
     }
   })
 
-  it('cannot keep instances from using their caches', async () => {
+  it('cannot end the lease of an instance', async () => {
     const one = await join()
     for (let message = 0; message < 50; message += 1)
       await stranger.query("select pg_notify('latchkey', $1)", [`hello ${message}`])
     await until(one.isCurrent)
+  })
+
+  it('makes the service refuse to start where it may create functions beside those of the triggers', async () => {
+    await stores.database.sql('grant create on schema public to public')
+    await assert.rejects(checkTriggers(stores.database.url), {
+      message: /revoke create on schema public from public;/,
+    })
+    await stores.database.sql('revoke create on schema public from public')
+    await checkTriggers(stores.database.url)
   })
 
   it('with grants on the tables alone changes a token with an empty search_path, and is heard', async () => {
