@@ -46,10 +46,10 @@ const lines = () => [...app.logLines, ...app.auditLines].map((line) => JSON.pars
 
 describe(`${REQUESTS} requests from one address`, () => {
   const secrets = tokenSecrets({ prefix: 'lk' })
-  for (const [kind, bytes, expected] of [
-    ['without a token on a service route', request('GET /api/status'), [401]],
-    ['without a token', request('POST /api/me'), [401]],
-    ['with invented tokens', () => request('POST /api/me', bearer(secrets.issue().secret))(), [401, 429]],
+  for (const [kind, bytes, expected, audited] of [
+    ['without a token on a service route', request('GET /api/status'), [401], REQUESTS],
+    ['without a token', request('POST /api/me'), [401], 0],
+    ['with invented tokens', () => request('POST /api/me', bearer(secrets.issue().secret))(), [401, 429], 0],
     [
       'with a wrong password',
       request(
@@ -58,6 +58,7 @@ describe(`${REQUESTS} requests from one address`, () => {
         '{"email":"a@example.com","password":"wrong"}',
       ),
       [401, 429],
+      REQUESTS,
     ],
   ] as const)
     test(`${kind} write few lines, and the number of the others`, async () => {
@@ -72,6 +73,7 @@ describe(`${REQUESTS} requests from one address`, () => {
           .reduce((sum, { count }) => sum + count, 0)
       const own = (isAudit: boolean) => written().filter(({ audit }) => (audit === true) === isAudit).length
       await until(() => own(false) + counted('request.left_out') === REQUESTS)
+      await until(() => own(true) + counted('denials.left_out') === audited)
       const bytesWritten = [...app.logLines, ...app.auditLines].join('').length
       assert.ok(bytesWritten < MAX_BYTES, `${bytesWritten} bytes`)
       for (const line of lines().filter(({ event }) => event.endsWith('left_out')))

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { NotFound, type Route, respond, route } from 'latchkey'
@@ -11,7 +11,7 @@ const params = v.object({ name: v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,40}$/),
 
 /** Returns the routes of files in a folder: neither upload nor download is ever completely in memory. */
 export function fileRoutes(folder: string): readonly Route[] {
-  const pathOf = (name: string) => join(folder, `shop-${name}.bin`)
+  const filePath = (name: string) => join(folder, `shop-${name}.bin`)
   return [
     route('PUT /files/:name', {
       auth: 'service',
@@ -24,18 +24,25 @@ export function fileRoutes(folder: string): readonly Route[] {
       async handle({ params, body, signal }) {
         const hash = createHash('sha256')
         let bytes = 0
-        await pipeline(
-          body,
-          async function* count(chunks: AsyncIterable<Buffer>) {
-            for await (const chunk of chunks) {
-              bytes += chunk.length
-              hash.update(chunk)
-              yield chunk
-            }
-          },
-          createWriteStream(pathOf(params.name)),
-          { signal },
-        )
+        // Another name, until all of it has arrived: an upload that fails replaces nothing.
+        const incoming = `${filePath(params.name)}.${randomUUID()}`
+        try {
+          await pipeline(
+            body,
+            async function* count(chunks: AsyncIterable<Buffer>) {
+              for await (const chunk of chunks) {
+                bytes += chunk.length
+                hash.update(chunk)
+                yield chunk
+              }
+            },
+            createWriteStream(incoming),
+            { signal },
+          )
+          await rename(incoming, filePath(params.name))
+        } finally {
+          await rm(incoming, { force: true })
+        }
         return { bytes, sha256: hash.digest('hex') }
       },
     }),
@@ -45,11 +52,11 @@ export function fileRoutes(folder: string): readonly Route[] {
       responses: { 200: { type: 'application/octet-stream', headers: ['ETag'] } },
       throws: ['not_found'],
       async handle({ params }) {
-        const file = await stat(pathOf(params.name)).catch(() => null)
+        const file = await stat(filePath(params.name)).catch(() => null)
         if (file === null) throw new NotFound('There is no such file.')
         return respond({
           headers: { ETag: `"${file.size}-${file.mtimeMs}"`, 'Content-Length': file.size },
-          body: createReadStream(pathOf(params.name)),
+          body: createReadStream(filePath(params.name)),
         })
       },
     }),

@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
 import { DatabaseRefused, DatabaseUnreachable } from './connection/database-refused.ts'
@@ -37,6 +38,12 @@ export async function knownMigrations({ folder } = LATCHKEY_MIGRATIONS): Promise
   return files.map((file) => file.slice(0, -'.sql'.length)).sort()
 }
 
+/** How long a migration waits for a lock: the requests that need the table wait behind it. */
+const LOCK_WAIT = '2s'
+const LOCK_ATTEMPTS = 60
+const BETWEEN_ATTEMPTS_MS = 1000
+const LOCK_NOT_AVAILABLE = '55P03'
+
 /** The database and the set of migrations. */
 interface MigrationsOptions {
   readonly url: string
@@ -57,8 +64,9 @@ export function pendingMigrations({
 
 /**
  * Applies the pending migrations and returns their names. Each has its own transaction. Parallel processes apply each
- * migration once. Throws `DatabaseRefused` when a migration fails, when the role may not migrate, and behind a
- * transaction pooler, because the advisory lock between the processes needs its own session.
+ * migration once. A migration that waits two seconds for a lock is rolled back and repeated, 60 times at most. Throws
+ * `DatabaseRefused` when a migration fails, when the role may not migrate, and behind a transaction pooler, because the
+ * advisory lock between the processes needs its own session.
  */
 export function migrate({ url, set = LATCHKEY_MIGRATIONS }: MigrationsOptions): Promise<readonly string[]> {
   return withDirectClient(url, async (client) => {
@@ -71,23 +79,29 @@ export function migrate({ url, set = LATCHKEY_MIGRATIONS }: MigrationsOptions): 
     const { PG_MIGRATE_LOCK_ID, runner } = await import('node-pg-migrate')
     // It is released when the connection closes.
     await client.query(`select pg_advisory_lock(${PG_MIGRATE_LOCK_ID})`)
-    if ((await pendingOn(client, set)).length === 0) return []
+    const pending = await pendingOn(client, set)
+    if (pending.length === 0) return []
     const target = await readTarget(client, set.table)
     requireOwner(target)
-    try {
-      const applied = await runner({
-        dbClient: client,
-        dir: set.folder,
-        migrationsTable: set.table,
-        migrationsSchema: target.schemaName,
-        direction: 'up',
-        noLock: true,
-        logger: SILENT,
-      })
-      return applied.map(({ name }) => name)
-    } catch (error) {
-      throw await explainFailure(client, set, error)
-    }
+    await client.query(`set lock_timeout = '${LOCK_WAIT}'`)
+    for (let attempt = 1; ; attempt++)
+      try {
+        await runner({
+          dbClient: client,
+          dir: set.folder,
+          migrationsTable: set.table,
+          migrationsSchema: target.schemaName,
+          direction: 'up',
+          noLock: true,
+          logger: SILENT,
+        })
+        return pending
+      } catch (error) {
+        if (sqlState(error) !== LOCK_NOT_AVAILABLE || attempt === LOCK_ATTEMPTS)
+          throw await explainFailure(client, set, error)
+        await client.query('rollback')
+        await sleep(BETWEEN_ATTEMPTS_MS)
+      }
   })
 }
 

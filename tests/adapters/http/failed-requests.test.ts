@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { route } from '../../../src/adapters/http/routing/route.ts'
+import { Unavailable } from '../../../src/domain/errors.ts'
 import { createTestApp, type TestApp } from '../../../src/testing/test-app.ts'
 
 const REQUESTS = 100
@@ -14,6 +15,12 @@ async function start(): Promise<TestApp> {
           throw new Error('a bug')
         },
       }),
+      route('GET /outage', {
+        auth: 'none',
+        handle() {
+          throw new Unavailable()
+        },
+      }),
     ],
   })
 }
@@ -22,7 +29,7 @@ describe('The log', () => {
   test('has few lines of many failed requests from one address, and the number of the others', async () => {
     const app = await start()
     for (let count = 0; count < REQUESTS; count++)
-      assert.equal((await app.call('/api/bug', { method: 'GET' })).status, 500)
+      assert.equal((await app.call('/api/outage', { method: 'GET' })).status, 503)
     await app.close()
     const failed = app.logged.filter(({ event }) => event === 'request.failed').length
     const leftOut = app.logged.filter(({ event }) => event === 'request.failed_left_out')
@@ -33,6 +40,22 @@ describe('The log', () => {
     )
     for (const { level, address } of leftOut) assert.deepEqual([level, address], ['warn', '127.0.0.1'])
     assert.equal(app.errors.length, REQUESTS)
+  })
+
+  test('has a line with its request ID for each bug', async () => {
+    const app = await start()
+    const ids = []
+    for (let count = 0; count < REQUESTS; count++) {
+      const { status, headers } = await app.call('/api/bug', { method: 'GET' })
+      assert.equal(status, 500)
+      ids.push(headers.get('x-request-id'))
+    }
+    await app.close()
+    const lines = app.logged.filter(({ event }) => event === 'request.failed')
+    assert.deepEqual(
+      lines.map(({ request_id }) => request_id),
+      ids,
+    )
   })
 
   test('warns once about X-Forwarded-For while no proxy is trusted', async () => {

@@ -31,6 +31,11 @@ class TakenReason extends ApiError {
   status = 402
   reason = 'not_found'
 }
+class OwnType extends ApiError {
+  status = 402
+  reason = 'own_type'
+  override headers = { 'content-type': 'text/plain' }
+}
 class NeedsArguments extends ApiError {
   status = 402
   reason = 'needs'
@@ -94,6 +99,7 @@ describe('An error of a route', () => {
   for (const [error, message] of [
     [new WrongStatus(), 'WrongStatus: status must be a whole number from 400 to 599.'],
     [new WrongReason(), 'WrongReason: reason must be a word such as payment_required.'],
+    [new OwnType(), 'OwnType: the service sets the header content-type of errors itself.'],
     [new TakenReason(), 'TakenReason: the reason not_found belongs to the status 404.'],
   ] as const)
     test(`with a mistake is a 500: ${message}`, async () => {

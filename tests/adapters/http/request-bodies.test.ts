@@ -18,6 +18,8 @@ let app: TestApp
 /** The streams that the handlers got. */
 const streams: Readable[] = []
 const aborted: unknown[] = []
+/** How the late bodies ended for their handler. */
+const ends: string[] = []
 before(async () => {
   app = await createTestApp({
     settings: { REQUEST_TIMEOUT: '1s', HEADERS_TIMEOUT: '1s' },
@@ -67,6 +69,16 @@ before(async () => {
             body.on('end', () => resolve({}))
             body.resume()
           }),
+      }),
+      route('POST /late', {
+        auth: 'none',
+        body: 'stream',
+        deadlineMs: 100,
+        async handle({ body }) {
+          streams.push(body)
+          ends.push(await body.toArray().then(() => 'whole', String))
+          return {}
+        },
       }),
       route('POST /ignored', { auth: 'none', body: 'stream', bodyLimitBytes: 5_000_000, handle: () => ({}) }),
       route('POST /echo', {
@@ -158,6 +170,20 @@ describe('A route with a streamed body', () => {
     socket.write(body)
     socket.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
     await until(() => received.split('HTTP/1.1 200').length === 3)
+    socket.destroy()
+  })
+
+  test('fails for a handler that still reads after the response, so that a part does not look whole', async () => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk
+    })
+    socket.write('POST /api/late HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na')
+    await until(() => received.startsWith('HTTP/1.1 503'))
+    socket.write('b')
+    await until(() => ends.length > 0)
+    assert.match(ends.join(), /The response was sent before the whole body was read/)
     socket.destroy()
   })
 

@@ -75,7 +75,7 @@ before(async () => {
       route('GET /wrong/:case', {
         auth: 'none',
         handle({ params }) {
-          if (params.case === 'status') return respond({ status: 404 })
+          if (params.case === 'status') return respond({ status: 404, body: source })
           if (params.case === 'body') return respond({ status: 304, body: 'x' })
           if (params.case === 'line') return respond({ headers: { Location: '/a\r\nSet-Cookie: b=1' } })
           if (params.case === 'type') return respond({ body: 'x', type: 'text/plain\r\nX-A: b' })
@@ -85,7 +85,7 @@ before(async () => {
       route('GET /declared', {
         auth: 'none',
         responses: { 200: { type: 'text/csv', headers: ['ETag'] }, 302: { headers: ['Location'] } },
-        handle: () => respond({ status: 303 as 302, headers: { Location: '/' } }),
+        handle: () => respond({ status: 303 as 302, headers: { Location: '/' }, body: source }),
       }),
     ],
   })
@@ -219,13 +219,17 @@ describe('A mistake in respond is a 500 with a sentence in the log', () => {
     ['type', /Invalid character in header content/],
   ] as const)
     test(mistake, async () => {
+      source = new Source()
       const { status, headers, body } = await get(`/api/wrong/${mistake}`)
       assert.deepEqual([status, body.reason, headers.get('set-cookie')], [500, 'internal', null])
       assert.match((app.errors.at(-1) as Error).message, message)
+      if (mistake === 'status') assert.ok(source.destroyed)
     })
 
   test('a status that responses of the route does not have', async () => {
+    source = new Source()
     assert.equal((await get('/api/declared')).status, 500)
+    assert.ok(source.destroyed)
     assert.match((app.errors.at(-1) as Error).message, /has the status 303, which the route's responses lack/)
   })
 })

@@ -110,6 +110,28 @@ const CASES: readonly (readonly [string, v.GenericSchema, unknown, string, objec
   ],
   ['not empty', v.pipe(v.string(), v.nonEmpty()), '', 'Must not be empty.', { code: 'min_length', min: 1 }],
   ['least', v.pipe(v.number(), v.minValue(3)), 2, 'Must be at least 3.', { code: 'min_value', min: 3 }],
+  [
+    'most, of large numbers',
+    v.pipe(
+      v.string(),
+      v.transform((text: string) => BigInt(text)),
+      v.maxValue(3n),
+    ),
+    '4',
+    'Must be at most 3.',
+    { code: 'max_value', max: '3' },
+  ],
+  [
+    'large numbers',
+    v.pipe(
+      v.string(),
+      v.transform((text: string) => BigInt(text)),
+      v.values([1n, 2n]),
+    ),
+    '4',
+    'Must be one of 1, 2.',
+    { code: 'one_of', allowed: ['1', '2'] },
+  ],
   ['most', v.pipe(v.number(), v.maxValue(3)), 4, 'Must be at most 3.', { code: 'max_value', max: 3 }],
   [
     'above',
@@ -161,6 +183,11 @@ before(async () => {
       ...CASES.map(([, schema], n) =>
         route(`POST /case-${n}`, { auth: 'none', body: v.object({ field: schema }), handle: () => ({}) }),
       ),
+      route('POST /strings', {
+        auth: 'none',
+        body: v.object({ field: v.array(v.string()) }),
+        handle: () => ({}),
+      }),
       route('POST /strict', {
         auth: 'none',
         body: v.strictObject({
@@ -205,6 +232,12 @@ describe('An invalid field gets a sentence with the limit, and a detail for prog
       { field: 'b', code: 'unknown' },
     ])
     assert.deepEqual(body.errors, { 'a.kind': ['Must be one of x, y.'], b: ['Is not a known field.'] })
+  })
+
+  test('at most 100 of them', async () => {
+    const numbers = Array.from({ length: 150 }, (_, n) => n)
+    const { status, body } = await app.call('/api/strings', { body: { field: numbers } })
+    assert.deepEqual([status, body.details.length, Object.keys(body.errors).length], [422, 100, 100])
   })
 
   test('also from a handler, and for a body that is nested too deeply', async () => {

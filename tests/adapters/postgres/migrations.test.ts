@@ -51,6 +51,22 @@ describe('The migrations', () => {
     t.diagnostic(`H11: ${count} rounds of 5 at once, each migration applied once`)
   })
 
+  it('let readers pass while they wait for a long transaction', async (t) => {
+    const [database, set] = [await emptyDatabase(t), ownMigrations(t)]
+    await migrate({ ...database, set })
+    writeFileSync(join(set.folder, '0003_more.sql'), 'alter table books add column title text;')
+    const { applied } = await withDirectClient(database.url, async (reader) => {
+      await reader.query('begin')
+      await reader.query('select from books')
+      const applied = migrate({ ...database, set })
+      await until(async () => (await database.sql('select from pg_locks where not granted')).length > 0)
+      await withDirectClient(database.url, (second) => second.query('select from books'), 60_000)
+      await reader.query('commit')
+      return { applied }
+    })
+    assert.deepEqual(await applied, ['0003_more'])
+  })
+
   // Public case 039, row H11
   it('are applied once by five processes, which print nothing else', async (t) => {
     const count = rounds('H11_PROCESSES', 1)

@@ -84,7 +84,7 @@ function problem(sentence: string, code: string, fields: Readonly<Record<string,
 function oneOf(allowed: readonly unknown[]): Problem {
   const [only, ...others] = allowed
   const sentence = others.length === 0 ? `Must be ${String(only)}.` : `Must be one of ${allowed.join(', ')}.`
-  return problem(sentence, 'one_of', { allowed })
+  return problem(sentence, 'one_of', { allowed: toJson(allowed) })
 }
 
 function byLimit(type: string, requirement: unknown): Problem | null {
