@@ -26,7 +26,10 @@ export interface ServiceOptions<
   readonly auditLines?: Pick<Lines, 'write'>
   /** The schedule of pruning. Default: hourly. */
   readonly pruningTimes?: PruningTimes
-  /** Called with each bug as it was thrown, and with each `Unavailable`; must neither throw nor wait. Default: no call. */
+  /**
+   * Called with each error of a response of status 500 or higher; with a bug as it was thrown. Must neither throw nor wait.
+   * Default: no call.
+   */
   readonly onError?: (error: unknown) => void
   /** The interval of the samples for the operator's page. Default: five seconds. */
   readonly samplingTimes?: SamplingTimes | undefined

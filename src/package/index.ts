@@ -20,7 +20,7 @@ export {
 } from '../adapters/http/response/custom-response.ts'
 export { isoTime } from '../adapters/http/response/iso-time.ts'
 export type { ResponseFields } from '../adapters/http/response/json-body.ts'
-export type { ResponseHeaders } from '../adapters/http/response/own-headers.ts'
+export type { ResponseHeaders } from '../adapters/http/response/response-headers.ts'
 export { type StreamedList, streamed } from '../adapters/http/response/streamed-list.ts'
 export type { MeResponse } from '../adapters/http/routes/built-in-routes.ts'
 export { type ProfileFields, presentProfile, profile } from '../adapters/http/routes/profile.ts'
@@ -36,7 +36,7 @@ export {
   RouteRefused,
   type Schema,
 } from '../adapters/http/routing/declared-route.ts'
-export { type Readable, route } from '../adapters/http/routing/route.ts'
+export { type DeepReadonly, route } from '../adapters/http/routing/route.ts'
 export type { RoutePattern } from '../adapters/http/routing/route-pattern.ts'
 export type { Configuration } from '../application/configuration.ts'
 export { createDeadline, type Deadline } from '../application/deadline.ts'

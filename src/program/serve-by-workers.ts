@@ -114,7 +114,7 @@ async function runPrimary(
       log,
       async (settings) => {
         database.reload?.(settings)
-        await workers.tell(settings)
+        await workers.send(settings)
         audit.silence(settings.logLevel === 'silent')
         log.setLevel(settings.logLevel)
       },

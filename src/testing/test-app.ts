@@ -27,7 +27,7 @@ export interface TestAppOptions<
   readonly settings?: Readonly<Partial<Record<SettingName, string>>>
 }
 
-/** A running service whose stores are in memory. */
+/** A running service, with its stores in memory unless another database was given. */
 export interface TestApp extends TestClients {
   /** The address, without a trailing slash. */
   readonly url: string
@@ -37,7 +37,7 @@ export interface TestApp extends TestClients {
   readonly clock: MovableClock
   /** Every event of the audit log so far. */
   readonly audit: readonly Recorded[]
-  /** Every thrown error that led to a response with 500 or 503 so far. */
+  /** Every thrown error that led to a response of status 500 or higher so far. */
   readonly errors: readonly unknown[]
   /** Every line of the log so far. */
   readonly logged: readonly Logged[]

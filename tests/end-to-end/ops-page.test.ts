@@ -18,7 +18,8 @@ describe('the operator’s page in a browser', { skip }, () => {
   before(async () => {
     app = await startApp({
       env: { OPS: 'on', SERVICE_TOKENS: `tests[ops]=${SERVICE_SECRET}` },
-      samplingTimes: { everyMs: 100, keep: 180 },
+      // As many as ten minutes have: the tests wait for more samples.
+      samplingTimes: { everyMs: 100, keep: 6000 },
     })
     browser = await openBrowser(program as string)
   })

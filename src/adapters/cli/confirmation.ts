@@ -1,4 +1,4 @@
-import { untilLeft } from './hidden-prompt.ts'
+import { untilInterrupted } from './hidden-prompt.ts'
 import type { Io } from './io.ts'
 import { Refusal } from './refusal.ts'
 
@@ -24,7 +24,7 @@ export async function requireConfirmation(
 ): Promise<void> {
   if (!needsConfirmation(flags, io)) return
   const { confirm } = await import('@clack/prompts')
-  const isConfirmed = await untilLeft(io, (signal) =>
+  const isConfirmed = await untilInterrupted(io, (signal) =>
     confirm({
       message,
       initialValue: false,

@@ -6,11 +6,11 @@ import { createCustomerTable, customerDocument, customerReport } from './custome
 import { type Io, write } from './io.ts'
 import { type JsonFlag, jsonListing, tableListing } from './json.ts'
 import { customerFields } from './json-fields.ts'
-import { formatTokenCount, requireCustomer } from './known-customer.ts'
 import { newPassword, type PasswordSource } from './new-password.ts'
 import type { Operations, Store } from './operations.ts'
 import { printable } from './printable.ts'
 import { Refusal } from './refusal.ts'
+import { formatTokenCount, requireCustomer } from './require-customer.ts'
 
 const PAGE = 500
 /** A change that revokes tokens resolves after every instance has applied it, so the text is true when printed. */

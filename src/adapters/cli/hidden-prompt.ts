@@ -22,7 +22,7 @@ async function promptFor(
 ): Promise<string> {
   // Loaded here, because few commands prompt.
   const { password } = await import('@clack/prompts')
-  const input = await untilLeft(io, (signal) =>
+  const input = await untilInterrupted(io, (signal) =>
     password({
       message,
       validate: (text) => problem(text ?? ''),
@@ -35,7 +35,7 @@ async function promptFor(
 }
 
 /** Runs a prompt. Throws `Cancelled` when the operator leaves it: by Ctrl-C, Ctrl-D or the end of the input. */
-export async function untilLeft<T>(
+export async function untilInterrupted<T>(
   io: Io,
   prompt: (signal: AbortSignal) => Promise<T>,
 ): Promise<Exclude<T, symbol>> {

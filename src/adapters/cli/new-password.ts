@@ -24,7 +24,7 @@ export async function newPassword(source: PasswordSource, io: Io): Promise<NewPa
 }
 
 /** Reads an existing password from the prompt or standard input. It is not validated. */
-export async function givenPassword({ passwordStdin }: PasswordSource, io: Io): Promise<string> {
+export async function readGivenPassword({ passwordStdin }: PasswordSource, io: Io): Promise<string> {
   if (passwordStdin) return readSecret(io.stdin)
   if (!io.stdin.isTTY) throw new Refusal(NO_TERMINAL)
   return askPassword(io)
@@ -40,7 +40,7 @@ async function readSecret(input: Readable): Promise<string> {
     if (bytes > MAX_BYTES) throw new Refusal(`Standard input has more than ${MAX_BYTES} bytes.`)
     chunks.push(part)
   }
-  return withoutLineBreaks(decoded(Buffer.concat(chunks)))
+  return withoutLineBreaks(decodeUtf8(Buffer.concat(chunks)))
 }
 
 /** Not a regular expression, which would take quadratic time on a long run of line breaks in the middle. */
@@ -50,7 +50,7 @@ function withoutLineBreaks(text: string): string {
   return text.slice(0, end)
 }
 
-function decoded(bytes: Uint8Array): string {
+function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {

@@ -12,7 +12,7 @@ import { type Survey, surveyConfiguration } from './survey.ts'
  */
 export function readProcessConfiguration(): ReturnType<typeof readConfiguration> {
   const { configuration, warnings } = readConfiguration({ env: process.env, dotEnv: dotEnvText() })
-  return { configuration, warnings: [...foreignDotEnv(), ...warnings] }
+  return { configuration, warnings: [...warnOfForeignDotEnv(), ...warnings] }
 }
 
 /** A survey, and the files that contain its secrets. */
@@ -34,7 +34,7 @@ export function surveyProcess(): ProcessSurvey {
   const sources = { env: process.env, dotEnv }
   const survey = surveyConfiguration(sources)
   const problems = [...unread, ...survey.problems]
-  const warnings = [...foreignDotEnv(), ...survey.warnings]
+  const warnings = [...warnOfForeignDotEnv(), ...survey.warnings]
   return { ...survey, problems, warnings, files: findSecretFiles(survey, readVariables(sources)) }
 }
 
@@ -53,7 +53,7 @@ function findSecretFiles(
 }
 
 /** Returns a warning if another account than root owns the `.env` file: it decides on the settings of this process. */
-function foreignDotEnv(): readonly string[] {
+function warnOfForeignDotEnv(): readonly string[] {
   const owner = statSync('.env', { throwIfNoEntry: false })?.uid
   if (owner === undefined || owner === 0 || owner === process.geteuid?.()) return []
   return [`The file .env in the working directory belongs to another account (${owner}) and is read.`]

@@ -1,6 +1,6 @@
 import { LatchkeyError } from '../../domain/errors.ts'
 import { type FailureReason, STATUS_BY_REASON } from './failure-reasons.ts'
-import { headerList, type ResponseHeaders } from './response/own-headers.ts'
+import { headerList, type ResponseHeaders } from './response/response-headers.ts'
 
 /**
  * An error of your own routes. A subclass sets a status from 400 to 599 and a reason, which clients switch on:

@@ -1,6 +1,6 @@
 import type { LatchkeyError, Reason } from '../../domain/errors.ts'
 
-/** The reasons of `HttpError`. */
+/** The reasons of failures that only HTTP has. */
 export type HttpReason =
   | 'invalid_request'
   | 'invalid_json'

@@ -4,7 +4,7 @@ import { isApplied } from './messages.ts'
 /** Sends orders to workers and waits for their acknowledgements. */
 export interface OrderSender {
   /** Sends the order; resolves when each worker has acknowledged it or has ended. */
-  tell(workers: Iterable<Worker>, order: object): Promise<void>
+  send(workers: Iterable<Worker>, order: object): Promise<void>
   /** Handles a worker's message. */
   receive(worker: Worker, message: unknown): void
   /** No longer waits for a worker, because it ended. */
@@ -17,7 +17,7 @@ export function ordersToWorkers(): OrderSender {
   let last = 0
 
   return {
-    tell(workers, order) {
+    send(workers, order) {
       const n = ++last
       const waited = new Set(workers)
       // A worker that has just ended does not receive it.

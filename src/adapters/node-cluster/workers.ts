@@ -6,7 +6,7 @@ import { type CombineResponses, WorkerQuestions } from './worker-questions.ts'
 /** Processes that serve one address together. */
 export interface Workers {
   /** Sends each worker an order; resolves when every worker has acknowledged it or has ended. */
-  tell(order: object): Promise<void>
+  send(order: object): Promise<void>
   /** Asks each serving worker; resolves with the combined response. */
   ask(question: string): Promise<unknown>
   /** Asks each worker to drain and end, for `reason`; resolves when all have ended. After `withinMs` they are killed. */
@@ -74,7 +74,7 @@ export async function startWorkers({
   return {
     kill: () => supervisor.kill(),
     // Also workers that are still starting: they may have read the previous settings.
-    tell: (order) => orders.tell(supervisor.workers, order),
+    send: (order) => orders.send(supervisor.workers, order),
     ask: (question) => questions.ask(question),
     async stop(reason, withinMs) {
       supervisor.stopReplacing()

@@ -230,7 +230,10 @@ describe('A mistake in respond is a 500 with a sentence in the log', () => {
     source = new Source()
     assert.equal((await get('/api/declared')).status, 500)
     assert.ok(source.destroyed)
-    assert.match((app.errors.at(-1) as Error).message, /has the status 303, which the route's responses lack/)
+    assert.match(
+      (app.errors.at(-1) as Error).message,
+      /has the status 303, which the route does not declare in responses/,
+    )
   })
 })
 

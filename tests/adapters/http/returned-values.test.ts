@@ -36,7 +36,7 @@ test('objects of classes and without a prototype are sent with their fields', as
   assert.deepEqual((await get()).body, { success: true, b: 2 })
 })
 
-describe('What is no object of fields is a 500 with a sentence in the log', () => {
+describe('A returned value that is not an object of fields is a 500 with a sentence in the log', () => {
   for (const [value, message] of [
     ['hello', 'handle returned a value of type string: return an object of fields, or respond({ body }).'],
     [7, /a value of type number/],

@@ -5,7 +5,7 @@ import { NOT_UTF8, utf8 } from './utf8.ts'
 
 const COLUMNS = ['email', 'password_hash', 'name'] as const
 
-/** How databases export null to CSV: MySQL and PostgreSQL as `\N`, many tools as `NULL`. */
+/** How null stands in CSV files: from MySQL as `\N`, from many tools as `NULL`. */
 const NULL_WORDS = ['\\N', 'NULL']
 
 /**

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Io } from '../io.ts'
 import type { JsonFlag } from '../json.ts'
-import { givenPassword, type PasswordSource } from '../new-password.ts'
+import { type PasswordSource, readGivenPassword } from '../new-password.ts'
 import { jsonOption } from '../options.ts'
 
 interface SmokeFlags extends PasswordSource, JsonFlag {
@@ -31,7 +31,7 @@ export function addSmokeCommand(program: Command, io: Io): void {
         const urls = addresses.map(parseBaseUrl)
         if (!/^\d{1,4}$/.test(connections) || Number(connections) < 5 || Number(connections) > 1000)
           command.error('error: --connections must be a whole number from 5 to 1000')
-        const password = await givenPassword(source, io)
+        const password = await readGivenPassword(source, io)
         const { smoke } = await import('./smoke.ts')
         await smoke({ urls, email, password, connections: Number(connections), json }, io)
       },

@@ -17,13 +17,13 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
 
 /** Returns a value that the schema accepts as JSON: its own example, or a minimal value. Undefined when none is found. */
 export function exampleInput(schema: Schema): unknown {
-  return accepted(schema)?.input
+  return findExample(schema)?.input
 }
 
 /** Returns a response that the schema produces, as JSON. Undefined when none is found. */
 export function exampleOutput(schema: Schema): unknown {
   // A `Date` is text in the document, and its own value in a handler.
-  const found = accepted(schema) ?? accepted(schema, dated)
+  const found = findExample(schema) ?? findExample(schema, withDates)
   try {
     return found === null ? undefined : JSON.parse(JSON.stringify(found.output))
   } catch {
@@ -31,7 +31,7 @@ export function exampleOutput(schema: Schema): unknown {
   }
 }
 
-function accepted(
+function findExample(
   schema: Schema,
   prepare: (value: unknown) => unknown = (value) => value,
 ): { readonly input: unknown; readonly output: unknown } | null {
@@ -47,11 +47,11 @@ function accepted(
 }
 
 /** Returns the value with a `Date` for each time. */
-function dated(value: unknown): unknown {
+function withDates(value: unknown): unknown {
   if (value === BY_FORMAT['date-time']) return new Date(value as string)
-  if (Array.isArray(value)) return value.map(dated)
+  if (Array.isArray(value)) return value.map(withDates)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, dated(field)]))
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withDates(field)]))
 }
 
 function exampleValue(

@@ -4,13 +4,13 @@ import { failureStatus, toFailureResponse } from '../response/failure-response.t
 import type { Route } from '../routing/declared-route.ts'
 import { SERVICE_FAILURE_SAMPLES } from './failure-samples.ts'
 import type { JsonSchema } from './json-schema.ts'
-import { listFailures, ownFailures } from './route-failures.ts'
+import { declaredErrors, listFailures } from './route-failures.ts'
 
 const REASONS = Object.keys(STATUS_BY_REASON) as readonly FailureReason[]
 
 /** Returns the schemas of the failure envelope, and of its additional sentences by field. */
 export function failureSchemas(routes: readonly Route[]): Readonly<Record<string, JsonSchema>> {
-  const own = routes.flatMap(ownFailures)
+  const own = routes.flatMap(declaredErrors)
   const statuses = [...Object.values(STATUS_BY_REASON), ...own.map(failureStatus)]
   const reasons = [...REASONS, ...own.map(({ reason }) => reason)]
   return {

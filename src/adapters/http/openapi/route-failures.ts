@@ -11,12 +11,12 @@ export function listFailures(route: Route): readonly LatchkeyError[] {
     ...[...listFailureReasons(route)].flatMap((reason) =>
       reason === 'unsupported_media_type' ? mediaTypeSamples(route) : samplesOn(route, reason),
     ),
-    ...ownFailures(route),
+    ...declaredErrors(route),
   ]
 }
 
 /** Returns a sample of each class in `throws`. */
-export function ownFailures({ throws }: Route): readonly LatchkeyError[] {
+export function declaredErrors({ throws }: Route): readonly LatchkeyError[] {
   return throws
     .map((thrown) => (typeof thrown === 'string' ? null : createSample(thrown)))
     .filter((sample) => sample !== null)

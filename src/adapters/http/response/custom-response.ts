@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { ResponseFields } from './json-body.ts'
-import { headerList, type ResponseHeaders } from './own-headers.ts'
+import { headerList, type ResponseHeaders } from './response-headers.ts'
 
 /** A body that is sent unchanged: text in UTF-8, bytes, or a stream of bytes. */
 export type ResponseContent = string | Uint8Array | Readable

@@ -11,7 +11,7 @@ import type { ReachedLimit } from '../../../domain/login-limit.ts'
 import { ApiError } from '../api-error.ts'
 import { MethodNotAllowed, NotReady, UnsupportedMediaType } from '../errors.ts'
 import { type FailureReason, STATUS_BY_REASON } from '../failure-reasons.ts'
-import { headerList } from './own-headers.ts'
+import { headerList } from './response-headers.ts'
 
 type HeaderList = readonly string[]
 

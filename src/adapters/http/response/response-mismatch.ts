@@ -11,7 +11,9 @@ class ResponseMismatch extends OperatorError {
 
 /** Returns the error of a status that `responses` of the route does not have. */
 export function undeclaredStatus(status: number): OperatorError {
-  return new ResponseMismatch(`The response has the status ${status}, which the route's responses lack.`)
+  return new ResponseMismatch(
+    `The response has the status ${status}, which the route does not declare in responses.`,
+  )
 }
 
 function describeIssues(issues: readonly v.BaseIssue<unknown>[]): string {

@@ -7,7 +7,7 @@ import { presentedPasswordProblem } from '../../../domain/password.ts'
 import { isoTimeOrNull } from '../response/iso-time.ts'
 import { cachedBodies } from '../response/json-body.ts'
 import { type ObjectSchema, type Route, RouteRefused } from '../routing/declared-route.ts'
-import { type Readable, route } from '../routing/route.ts'
+import { type DeepReadonly, route } from '../routing/route.ts'
 import { presentProfile, profile } from './profile.ts'
 
 /** Returns a text schema that a rule of the domain checks. `problem` returns a sentence, or null for valid text. */
@@ -37,7 +37,7 @@ export interface MeResponse<R extends ObjectSchema = ObjectSchema> {
   /** The fields of the response, beside `success`. Other fields are never sent. */
   readonly returns: R
   /** A pure function of customer and token. Its result is cached for as long as both are. */
-  present(caller: OwnedToken): Readable<v.InferInput<R>>
+  present(caller: OwnedToken): DeepReadonly<v.InferInput<R>>
 }
 
 const DEFAULT_ME: MeResponse<typeof profile> = {

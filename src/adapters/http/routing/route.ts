@@ -1,4 +1,4 @@
-import type { Readable as NodeReadable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type * as v from 'valibot'
 import type { Caller } from '../../../application/use-cases/authenticate.ts'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
@@ -25,7 +25,7 @@ type Output<S, Fallback> = S extends Schema ? v.InferOutput<S> : Fallback
 type BodyContext<B, Raw> = (B extends 'bytes'
   ? { readonly body: Uint8Array }
   : B extends 'stream'
-    ? { readonly body: NodeReadable }
+    ? { readonly body: Readable }
     : { readonly body: Output<B, undefined> }) &
   (Raw extends true ? { readonly rawBody: Uint8Array } : unknown)
 
@@ -42,10 +42,10 @@ type CallerContext<A extends Auth> = A extends 'customer'
 type HandlerResult<R, S> = R extends Schema
   ? v.InferInput<R> extends ResponseFields
     ?
-        | Readable<v.InferInput<R>>
+        | DeepReadonly<v.InferInput<R>>
         | JsonBody
-        | Streamable<Readable<v.InferInput<R>>>
-        | Responded<S, Readable<v.InferInput<R>>>
+        | Streamable<DeepReadonly<v.InferInput<R>>>
+        | Responded<S, DeepReadonly<v.InferInput<R>>>
     : never
   : ResponseFields | JsonBody | StreamedList | Responded<S, ResponseFields>
 
@@ -62,10 +62,10 @@ type Streamable<A> = {
 }[keyof A & string]
 
 /** The type with readonly properties and lists, because the service only reads a response. */
-export type Readable<T> = T extends readonly (infer Item)[]
-  ? readonly Readable<Item>[]
+export type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
   : T extends object
-    ? { readonly [Name in keyof T]: Readable<T[Name]> }
+    ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> }
     : T
 
 interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R, S, Raw> {

@@ -24,7 +24,7 @@ export class Exchange implements RespondedRequest, Requester {
   /** Whether the connection closes after this response. */
   closes = false
   responded = false
-  /** Whether a list is being streamed: the response has started and not ended. */
+  /** Whether the response is being streamed: it has started and not ended. */
   streams = false
   /** The template of the matched route, for logs. */
   route: string | null = null

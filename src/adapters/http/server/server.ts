@@ -116,8 +116,8 @@ export async function startServer(
       accessLog,
       trustedProxies,
     })
-    // The protocol does not change, but node's parser drops what follows in the same segment (RFC 9110, section 7.8).
     if (trustedProxies === 0 && request.headers['x-forwarded-for'] !== undefined) onUntrustedProxy?.()
+    // The protocol does not change, but node's parser drops what follows in the same segment (RFC 9110, section 7.8).
     exchange.closes = draining || request.headers.upgrade !== undefined
     connections.begin(exchange)
   }
