@@ -10,6 +10,8 @@ export interface Recorded {
 
 /** A line as the log received it. */
 export interface Logged extends LogFields {
+  /** The fields of custom routes, too. */
+  readonly [field: string]: unknown
   readonly level: 'info' | 'warn' | 'error'
   readonly event: string
 }

@@ -22,7 +22,7 @@ describe(`The shop ${where}`, () => {
     prepared?.remove()
   })
 
-  // In the repository, tsc already checks these types.
+  // Only there, npm installs the example's own packages.
   if (onPackage)
     test('compiles with the types of the package', async () => assert.equal(await typeProblems(prepared), ''))
 

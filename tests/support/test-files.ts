@@ -63,7 +63,7 @@ const MODULES = [
 ]
 
 /** `tests/package/installed.test.ts` runs them on the packed package. */
-const ON_PACKAGE = ['examples/orders.test.ts']
+const ON_PACKAGE = ['examples/orders.test.ts', 'examples/shop.test.ts']
 
 /** Tests of the sources as text: a separate step of the second tier. */
 const SOURCES = [
@@ -75,8 +75,7 @@ const SOURCES = [
 
 /**
  * Returns the paths of the test files of a group, in order. `product` is the first tier. `modules`, `programs` and `sources`
- * are the second one, `npm run check`; `modules` and `programs` have those of the first tier again: for
- * coverage, and because CI runs the first tier on another version of Node. The third tier, the proof
+ * are the second one, `npm run check`; `modules` has those of the first tier again, for coverage. The third tier, the proof
  * of reliability, stands in `verification` and has rows instead of test files.
  */
 export function testFiles(
@@ -88,7 +87,8 @@ export function testFiles(
   const groups = {
     product,
     modules,
-    programs: (file: string) => !modules(file) && !sources(file) && !isBelow(file, ON_PACKAGE),
+    programs: (file: string) =>
+      !product(file) && !modules(file) && !sources(file) && !isBelow(file, ON_PACKAGE),
     sources,
     'end-to-end': (file: string) => isBelow(file, ['end-to-end/']),
   }
