@@ -16,7 +16,8 @@ export function findExposures({
     )
   for (const [name, url] of [
     ['DATABASE_URL', databaseUrl],
-    ['DATABASE_DIRECT_URL', databaseDirectUrl],
+    // By default it is the same.
+    ['DATABASE_DIRECT_URL', databaseDirectUrl === databaseUrl ? null : databaseDirectUrl],
   ] as const)
     if (url !== null && isUnencrypted(new URL(url)))
       sentences.push(`${name} leads to another machine without TLS. Add the parameter sslmode=verify-full.`)
