@@ -1,13 +1,14 @@
 /**
  * Checks what `npm test` leaves out, each step under a heading, and prints a summary; exits 1 when a step failed:
- * `npm run check`. `npm run check -- static modules` runs these parts only; the third one is `programs`.
+ * `npm run check`. `npm run check -- static modules` runs these parts only; the others are
+ * `coverage` and `programs`.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { testFiles } from './support/test-files.ts'
 
 interface Step {
-  readonly part: 'static' | 'modules' | 'programs'
+  readonly part: 'static' | 'coverage' | 'modules' | 'programs'
   readonly name: string
   readonly command: readonly [program: string, ...args: string[]]
 }
@@ -49,9 +50,14 @@ const STEPS: readonly Step[] = [
     command: [node, '--import', 'tsx', 'tests/supply-chain.ts', 'audit'],
   },
   {
-    part: 'modules',
-    name: 'tests of modules, with coverage',
+    part: 'coverage',
+    name: 'coverage of domain and application',
     command: [node, '--import', 'tsx', 'tests/coverage.ts'],
+  },
+  {
+    part: 'modules',
+    name: 'tests of modules',
+    command: [node, '--import', 'tsx', 'tests/run.ts', ...testFiles('modules')],
   },
   {
     part: 'programs',

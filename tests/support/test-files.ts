@@ -49,7 +49,7 @@ const MODELS = [
   'application/login-tokens/revocation-model.test.ts',
 ]
 
-/** Tests that run the code of `src` mostly in their own process. The second tier measures coverage with them. */
+/** Tests that run the code of `src` mostly in their own process. */
 const MODULES = [
   'adapters/',
   'application/',
@@ -60,6 +60,17 @@ const MODULES = [
   'domain/',
   'lib/',
   'testing/',
+]
+
+/** The tests with which the coverage of domain and application is measured. */
+const COVERAGE = [
+  'adapters/config/',
+  'adapters/memory/',
+  'application/',
+  'composition/adapters.test.ts',
+  'database.test.ts',
+  'domain/',
+  'lib/',
 ]
 
 /** `tests/package/installed.test.ts` runs them on the packed package. */
@@ -75,21 +86,22 @@ const SOURCES = [
 
 /**
  * Returns the paths of the test files of a group, in order. `product` is the first tier. `modules`, `programs` and `sources`
- * are the second one, `npm run check`; `modules` has those of the first tier again, for coverage. The third tier, the proof
- * of reliability, stands in `verification` and has rows instead of test files.
+ * are the second one, `npm run check`, which also runs those of `coverage` again. The third tier, the proof of reliability,
+ * stands in `verification` and has rows instead of test files.
  */
 export function testFiles(
-  group: 'product' | 'modules' | 'programs' | 'sources' | 'end-to-end',
+  group: 'product' | 'modules' | 'programs' | 'sources' | 'coverage' | 'end-to-end',
 ): readonly string[] {
   const product = (file: string) => isBelow(file, PRODUCT) && !isBelow(file, [...IN_DEPTH, ...MODELS])
-  const modules = (file: string) => isBelow(file, MODULES) && !isBelow(file, MODELS)
+  const isModule = (file: string) => isBelow(file, MODULES) && !isBelow(file, MODELS)
   const sources = (file: string) => isBelow(file, SOURCES)
   const groups = {
     product,
-    modules,
+    modules: (file: string) => isModule(file) && !product(file),
     programs: (file: string) =>
-      !product(file) && !modules(file) && !sources(file) && !isBelow(file, ON_PACKAGE),
+      !product(file) && !isModule(file) && !sources(file) && !isBelow(file, ON_PACKAGE),
     sources,
+    coverage: (file: string) => isBelow(file, COVERAGE) && !isBelow(file, MODELS),
     'end-to-end': (file: string) => isBelow(file, ['end-to-end/']),
   }
   return ['tests', 'verification']

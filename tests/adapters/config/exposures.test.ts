@@ -22,7 +22,10 @@ test('a connection without TLS to a database on another machine is reported', ()
     'postgres://u@localhost/x?host=db',
   ])
     assert.deepEqual(exposures({ DATABASE_URL: url }), ['DATABASE_URL'], url)
-  const direct = { DATABASE_URL: 'postgres://u@localhost/x', DATABASE_DIRECT_URL: 'postgres://u@db.example/x' }
+  const direct = {
+    DATABASE_URL: 'postgres://u@localhost/x',
+    DATABASE_DIRECT_URL: 'postgres://u@db.example/x',
+  }
   assert.deepEqual(exposures(direct), ['DATABASE_DIRECT_URL'])
   for (const url of [
     'postgres://u@localhost/x',
