@@ -1,5 +1,5 @@
-// What kept validations cost: given the folder of the compiled product and a number, prints the bytes of heap for as many
-// customers with their answers, and the longest stop of the event loop, in milliseconds, while all of them expire.
+// The memory of cached validations: given the folder of the compiled product and a number, prints the bytes of heap for that
+// number of customers with their responses, and the longest pause of the event loop, in milliseconds, while all expire.
 import { createHash, randomUUID } from 'node:crypto'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,14 +11,13 @@ const { memoryInvalidations } = await import(`${dist}/adapters/memory/invalidati
 const { systemClock } = await import(`${dist}/adapters/system-clock/clock.js`)
 const { cachedBodies } = await import(`${dist}/adapters/http/response/json-body.js`)
 const { LOGIN_TOKEN_ABILITIES, LOGIN_TOKEN_NAME } = await import(`${dist}/domain/login-token.js`)
-const { profile } = await import(`${dist}/adapters/http/routes/built-in-routes.js`)
-const { me } = await import(`${dist}/application/use-cases/me.js`)
+const { presentProfile, profile } = await import(`${dist}/adapters/http/routes/profile.js`)
 
 const TTL_MS = 8000
 const digestOf = (n) => createHash('sha256').update(String(n)).digest('hex')
-const present = cachedBodies(profile, me)
+const present = cachedBodies(profile, presentProfile)
 const stored = {
-  // As rows of the database come: nothing of one is shared with another.
+  // Like rows of the database, which share nothing.
   async findByDigest() {
     const id = flat(randomUUID())
     const nowMs = Date.now()
@@ -41,18 +40,18 @@ const stored = {
     return { token, customer }
   },
 }
-// A string of its own, as the driver makes them, not one that points into others.
+// A separate string, as the driver creates them, not a slice of another.
 function flat(text) {
   return Buffer.from(text).toString()
 }
 
 const cache = nodeCache({ maxEntries: Number(count) })
-let gone = 0
+let expired = 0
 const counted = {
   ...cache,
   onRemoved(listener) {
     cache.onRemoved((key, value) => {
-      gone += 1
+      expired += 1
       listener(key, value)
     })
   },
@@ -69,5 +68,5 @@ const delay = monitorEventLoopDelay({ resolution: 1 })
 delay.enable()
 await sleep(TTL_MS + 4000)
 delay.disable()
-if (gone !== Number(count)) throw new Error(`${gone} of ${count} have expired.`)
+if (expired !== Number(count)) throw new Error(`${expired} of ${count} have expired.`)
 process.stdout.write(`${JSON.stringify({ bytes, longestStopMs: delay.max / 1e6 })}\n`)
