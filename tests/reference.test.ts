@@ -192,7 +192,7 @@ describe('The tables of properties on the page of the package', () => {
   for (const [heading, source, name] of [
     ['Options of runProgram', 'src/program/program.ts', 'Composition'],
     ['Options of route', 'src/adapters/http/routing/route.ts', 'TypedDeclaration'],
-    ['Context of a handler', 'src/adapters/http/request/context.ts', 'RequestContext'],
+    ['Context of a handler', 'src/adapters/http/request/request-context.ts', 'RequestContext'],
     ['createTestApp', 'src/testing/test-app.ts', 'TestApp'],
   ] as const)
     test(`match the code: ${heading}`, () => {

@@ -1,39 +1,18 @@
 import { documentationRoutes } from '../adapters/http/docs-page/routes.ts'
 import type { ApiDocument } from '../adapters/http/openapi/document.ts'
 import { type OpsSource, opsRoutes } from '../adapters/http/ops-page/routes.ts'
-import { builtInRoutes, type MeResponse } from '../adapters/http/routes/built-in-routes.ts'
+import { builtInRoutes } from '../adapters/http/routes/built-in-routes.ts'
 import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
 import { probeRoutes, type ReadinessReport } from '../adapters/http/routes/probe-routes.ts'
-import type { ObjectSchema, Route } from '../adapters/http/routing/declared-route.ts'
+import type { Route } from '../adapters/http/routing/declared-route.ts'
 import { createRouter } from '../adapters/http/routing/router.ts'
 import { httpUrl } from '../adapters/http/server/listen.ts'
 import { exposition } from '../adapters/prometheus/metric-families.ts'
-import type { Configuration } from '../application/configuration.ts'
 import type { OpenDatabase } from '../application/ports/database.ts'
 import type { CollectMetrics } from '../application/ports/metrics.ts'
 import { unboundDatabase, unboundUseCases } from '../application/use-cases/unbound-use-cases.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
-
-/** The options of the route table. */
-export interface RoutesOptions<
-  Me extends ObjectSchema = ObjectSchema,
-  Open extends OpenDatabase = OpenDatabase,
-> {
-  readonly configuration: Configuration
-  /** The title of the API in its documentation. Default: `API`. */
-  readonly title?: string
-  /** The description of the API, before the one of the responses. */
-  readonly description?: string
-  /** The version of the program, reported when none is configured. */
-  readonly version: string
-  /**
-   * Custom routes, beside the built-in ones, declared once the database is open. The commands `routes` and `openapi` declare
-   * them too, without a database: there, every property of the arguments can be read, and none can be called.
-   */
-  routes?(useCases: UseCases, database: Open): readonly Route[]
-  /** The response of `me`. Default: the customer and the token, without secrets. */
-  readonly me?: MeResponse<Me>
-}
+import type { RoutesOptions } from './routes-options.ts'
 
 const NOT_READY = async () => ({ ready: false, checks: {} })
 

@@ -5,7 +5,7 @@ import type { PruningTimes } from '../application/jobs/pruning.ts'
 import type { Database, OpenDatabase } from '../application/ports/database.ts'
 import type { Log } from '../application/ports/log.ts'
 import type { AdapterOverrides } from './adapters.ts'
-import type { RoutesOptions } from './route-table.ts'
+import type { RoutesOptions } from './routes-options.ts'
 import type { ServiceHooks } from './service-hooks.ts'
 
 /** The options of a service. */

@@ -11,7 +11,7 @@ export {
 } from '../adapters/http/api-error.ts'
 export { Conflict, NotFound } from '../adapters/http/errors.ts'
 export type { FailureReason } from '../adapters/http/failure-reasons.ts'
-export type { RequestContext } from '../adapters/http/request/context.ts'
+export type { RequestContext } from '../adapters/http/request/request-context.ts'
 export type { RequestLog } from '../adapters/http/request/request-log.ts'
 export {
   type CustomResponse,

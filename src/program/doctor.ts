@@ -6,20 +6,18 @@ import { findExposures } from '../adapters/config/exposures.ts'
 import { hashingThreads } from '../adapters/config/hashing-threads.ts'
 import { type ProcessSurvey, surveyProcess } from '../adapters/config/process-configuration.ts'
 import { appendableFile, secretFile } from '../adapters/node-fs/permissions.ts'
-import { pinoLog } from '../adapters/pino/log.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { Database } from '../application/ports/database.ts'
 import type { AdapterOverrides } from '../composition/adapters.ts'
 import { postgresDatabase } from '../composition/postgres-database.ts'
 import { type CheckResult, checkFailed, checkPassed } from '../lib/check-result.ts'
+import { databaseFindings } from './database-findings.ts'
 
 /** The minimum version in `package.json`. */
 const MIN_NODE = { major: 20, minor: 19 }
 /** A slower login is noticeable, and a few of them fill the queue. */
 const SLOW_MS = 1000
-/** Settings that locate the database. */
-const DATABASE_SETTINGS = /^(DATABASE_(DIRECT_)?URL(_FILE)?|DATA_DIR|\.env)$/
 
 /** The replaced parts of the service, which are checked instead of the defaults. */
 export interface DoctorOptions {
@@ -28,7 +26,10 @@ export interface DoctorOptions {
 }
 
 /** Checks everything that a service needs to start. Problems are findings, not errors. Changes nothing. */
-export async function diagnose(options: DoctorOptions): Promise<Diagnosis> {
+export async function diagnose({
+  database = postgresDatabase(),
+  adapters,
+}: DoctorOptions): Promise<Diagnosis> {
   const survey = surveyProcess()
   const { auditLog } = survey.configuration
   const findings = [
@@ -36,8 +37,8 @@ export async function diagnose(options: DoctorOptions): Promise<Diagnosis> {
     nodeFinding(process.versions.node),
     ...survey.files.map(({ name, path }) => secretFile(`files.${name}`, path)),
     ...(auditLog === null ? [] : [appendableFile('files.AUDIT_LOG', auditLog)]),
-    await hashingFinding(survey.configuration, options),
-    ...(await databaseFindings(survey, options)),
+    await hashingFinding(survey.configuration, adapters),
+    ...(await databaseFindings(survey, database, adapters?.clock ?? systemClock)),
   ]
   return { settings: survey.settings, findings }
 }
@@ -74,7 +75,7 @@ export function nodeFinding(version: string): CheckResult {
 
 async function hashingFinding(
   configuration: Configuration,
-  { adapters }: DoctorOptions,
+  adapters: AdapterOverrides | undefined,
 ): Promise<CheckResult> {
   const { bcryptCost: cost, workers } = configuration
   const threads = hashingThreads(configuration)
@@ -96,35 +97,4 @@ async function hashingFinding(
     'Lower BCRYPT_COST: a login should take less than a second.',
     facts,
   )
-}
-
-async function databaseFindings(
-  { configuration, problems }: ProcessSurvey,
-  { database = postgresDatabase(), adapters }: DoctorOptions,
-): Promise<readonly CheckResult[]> {
-  const invalid = problems.map(({ name }) => name).filter((name) => DATABASE_SETTINGS.test(name))
-  if (invalid.length > 0)
-    return [
-      checkFailed(
-        'database',
-        'warning',
-        'The database was not examined.',
-        `Correct ${invalid.join(' and ')} first.`,
-      ),
-    ]
-  if (database.examine === undefined)
-    return [checkPassed('database', 'This kind of database has no checks of its own.')]
-  const clock = adapters?.clock ?? systemClock
-  try {
-    return await database.examine({ configuration, log: pinoLog({ level: 'silent' }), clock })
-  } catch (error) {
-    return [
-      checkFailed(
-        'database',
-        'failure',
-        (error as Error).message.replaceAll('\n', ' '),
-        'Check the database settings.',
-      ),
-    ]
-  }
 }

@@ -7,7 +7,7 @@ import { newServiceSecret } from '../adapters/node-crypto/service-secrets.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { Database, OpenDatabase } from '../application/ports/database.ts'
 import type { AdapterOverrides } from '../composition/adapters.ts'
-import type { RoutesOptions } from '../composition/route-table.ts'
+import type { RoutesOptions } from '../composition/routes-options.ts'
 import type { ServiceHooks } from '../composition/service-hooks.ts'
 import { surviveClosedTerminals } from './terminals.ts'
 

@@ -1,9 +1,10 @@
 import { LOG_LEVELS } from '../../application/configuration.ts'
+import { databaseUrl } from './database-url.ts'
 import { duration, durationOrNever, durationOrZero, timer } from './durations.ts'
 import { loginLimit } from './login-limits.ts'
 import { serviceTokens } from './service-tokens.ts'
 import { optionalSetting, type SettingValues, setting } from './setting.ts'
-import { databaseUrl, headerNames, origins, publicUrl } from './urls.ts'
+import { headerNames, origins, publicUrl } from './urls.ts'
 import {
   enumValue,
   file,

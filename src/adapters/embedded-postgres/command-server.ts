@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connectionUrl } from './connection-url.ts'
 import type { DataFolder } from './data-folder.ts'
 import { findPostmaster, stopPostmaster } from './postmaster.ts'
 import { tryLock, waitForLock } from './process-lock.ts'
 import type { Reached } from './reach-server.ts'
 import type { OpenServer, ServerPlan } from './server-plan.ts'
-import { connectionUrl, openSession, type ServerSession } from './session.ts'
+import { openSession, type ServerSession } from './session.ts'
 
 /** Opens the server for a command, which shares it. The last command stops a server that a command has started. */
 export function openForCommand({ folder }: ServerPlan, { address, session }: Reached): OpenServer {

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ServerAddress } from './connection-url.ts'
 import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
-import { ensureCluster } from './initdb.ts'
+import { ensureCluster } from './ensure-cluster.ts'
 import { findPostmaster, stopPostmaster } from './postmaster.ts'
 import { waitForLock } from './process-lock.ts'
 import { socketFolder } from './server-address.ts'
 import type { Place, ServerPlan } from './server-plan.ts'
-import { openSession, type ServerAddress, type ServerSession } from './session.ts'
+import { openSession, type ServerSession } from './session.ts'
 import { ensureServer } from './start-server.ts'
 
 /** A running server, and the session that prevents other processes from stopping it. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connectionUrl } from './connection-url.ts'
 import type { DataFolder } from './data-folder.ts'
 import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import { stopPostmaster } from './postmaster.ts'
 import { type ProcessLock, waitForLock } from './process-lock.ts'
 import type { Reached } from './reach-server.ts'
 import type { OpenServer, ServerPlan } from './server-plan.ts'
-import { connectionUrl } from './session.ts'
 import { type OnEvent, supervise } from './supervise.ts'
 
 /** A command holds the lock for a moment to find out whether a service runs. */

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AddressTaken, EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import { launch, START_TIMEOUT_MS } from './launch.ts'
-import { findPostmaster, killOrphans, lastPort, type Postmaster, waitUntilGone } from './postmaster.ts'
+import { findPostmaster, lastPort, type Postmaster } from './postmaster.ts'
 import { acceptsConnections, freePort, SOCKET_NAME, socketFolder } from './server-address.ts'
 import type { Place, ServerPlan } from './server-plan.ts'
+import { killOrphans, waitUntilGone } from './server-processes.ts'
 
 /**
  * Returns the running server. Waits while a server starts or stops, and starts one if there is none: at `only`, or at any

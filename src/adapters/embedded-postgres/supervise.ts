@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connectionUrl } from './connection-url.ts'
 import { AddressTaken, EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import { findPostmaster } from './postmaster.ts'
 import { type Reached, reachServer } from './reach-server.ts'
 import type { ServerPlan } from './server-plan.ts'
-import { connectionUrl, type ServerSession } from './session.ts'
+import type { ServerSession } from './session.ts'
 
 /** Receives events of the server for the log; no field is a secret. */
 export type OnEvent = (event: string, fields: Record<string, unknown>) => void

@@ -2,6 +2,7 @@ import { TooManyUnknownTokens } from '../../domain/errors.ts'
 import type { Digest } from '../../domain/login-token.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Requester } from '../requester.ts'
+import { KnownTokens } from './known-tokens.ts'
 
 /** The number of rejected tokens that an address may present at once. */
 const BURST = 100
@@ -10,10 +11,6 @@ const REFILL_PER_SECOND = 20
 /** The most tokens that an address can owe, after lookups that were in flight when the first was rejected. */
 const MAX_DEBT = 100
 const MAX_ADDRESSES = 10_000
-/** About 5 MB when the cache holds the same digests, otherwise 13 MB. */
-const MAX_KNOWN = 100_000
-const KNOWN_HOURS = 24
-const HOUR_MS = 3_600_000
 
 /** The token bucket of one address. */
 export interface Bucket {
@@ -31,11 +28,11 @@ export interface Bucket {
 export class UnknownTokenLimit {
   readonly #clock: Clock
   readonly #buckets = new Map<string, Bucket>()
-  /** The hour since the epoch in which each digest was last validated or issued; oldest first. */
-  readonly #known = new Map<Digest, number>()
+  readonly #known: KnownTokens
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#known = new KnownTokens(clock)
   }
 
   /**
@@ -45,7 +42,7 @@ export class UnknownTokenLimit {
   reserve(digest: Digest, requester: Requester): Bucket | null {
     if (this.#buckets.size === 0) return null
     const bucket = this.#bucketAt(requester.address)
-    if (bucket === null || this.#isKnown(digest)) return null
+    if (bucket === null || this.#known.has(digest)) return null
     if (bucket.left < 1) {
       const retryAfterMs = ((1 - bucket.left) / REFILL_PER_SECOND) * 1000
       throw new TooManyUnknownTokens({
@@ -74,20 +71,7 @@ export class UnknownTokenLimit {
 
   /** Remembers a token that was just validated or issued. */
   remember(digest: Digest): void {
-    const hour = this.#hour()
-    if (this.#known.get(digest) === hour) return
-    this.#known.delete(digest)
-    if (this.#known.size >= MAX_KNOWN) this.#known.delete(this.#known.keys().next().value as Digest)
-    this.#known.set(digest, hour)
-  }
-
-  #isKnown(digest: Digest): boolean {
-    const hour = this.#known.get(digest)
-    return hour !== undefined && this.#hour() - hour < KNOWN_HOURS
-  }
-
-  #hour(): number {
-    return Math.floor(this.#clock.nowMs() / HOUR_MS)
+    this.#known.add(digest)
   }
 
   /** Null for an address whose bucket is full. */

@@ -1,24 +1,13 @@
-import { isAbility } from '../../domain/abilities.ts'
 import { ValidationFailed } from '../../domain/errors.ts'
-import { createToken, type LoginToken, tokenNameProblem } from '../../domain/login-token.ts'
+import type { LoginToken } from '../../domain/login-token.ts'
 import type { Cancellation } from '../../lib/cancellation.ts'
 import type { Deadline } from '../deadline.ts'
+import { createNamedToken, type NewNamedToken } from '../management/create-named-token.ts'
 import { pruneEndedTokens } from '../management/prune-ended-tokens.ts'
-import { requireValid } from '../management/require-valid.ts'
 import { revokeAllIssuedBefore } from '../management/revoke-all-issued-before.ts'
 import type { PageEnd, TokenChoice, TokenPage } from '../ports/login-tokens.ts'
 import type { Ports } from '../ports/ports.ts'
 import { requesterFields, type ServiceRequester } from '../requester.ts'
-
-/** A named token to create, for a bot or a script that acts for a customer. */
-export interface NewNamedToken {
-  readonly customerId: string
-  readonly name: string
-  /** An empty array grants no ability. */
-  readonly abilities: readonly string[]
-  /** Null for a token that never expires. */
-  readonly expiresAtMs: number | null
-}
 
 /**
  * An operator's actions on tokens. Each throws `ValidationFailed` for invalid input, and `Unavailable` when the store does
@@ -57,33 +46,9 @@ export interface ManageTokens {
 export function createManageTokens(
   ports: Pick<Ports, 'loginTokens' | 'secrets' | 'clock' | 'ids' | 'audit'>,
 ): ManageTokens {
-  const { loginTokens, secrets, clock, ids, audit } = ports
+  const { loginTokens, clock, audit } = ports
   return {
-    async create({ customerId, name, abilities, expiresAtMs }, deadline) {
-      const createdAtMs = clock.nowMs()
-      requireValid('name', tokenNameProblem(name))
-      if (!abilities.every(isAbility))
-        throw new ValidationFailed({ abilities: ['Must be words such as orders:read, orders:* or *.'] })
-      if (expiresAtMs !== null && expiresAtMs <= createdAtMs)
-        throw new ValidationFailed({ expires: ['Must lie in the future.'] })
-      const { secret, digest } = secrets.issue()
-      const token = createToken({
-        id: ids.next(),
-        customerId,
-        name,
-        abilities: [...new Set(abilities)],
-        createdAtMs,
-        expiresAtMs,
-      })
-      if (!(await deadline.run((timeoutMs) => loginTokens.add(token, digest, timeoutMs)))) return null
-      audit.record('token.issued', {
-        customerId,
-        tokenId: token.id,
-        tokenName: name,
-        abilities: token.abilities,
-      })
-      return { secret, token }
-    },
+    create: (token, deadline) => createNamedToken(ports, token, deadline),
 
     list: (page, deadline) => deadline.run((timeoutMs) => loginTokens.list(page, timeoutMs)),
 

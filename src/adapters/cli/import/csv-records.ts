@@ -1,5 +1,5 @@
-import { CsvError, parse } from 'csv-parse'
 import type { RefusedRow } from '../../../application/use-cases/import-customers.ts'
+import { createCsvParser } from './csv-parser.ts'
 import { MAX_ROW_BYTES, withoutByteOrderMark } from './utf8.ts'
 
 /** A record of a CSV file with the line where it begins. Its fields are not decoded yet: a character is a byte. */
@@ -18,7 +18,7 @@ const CARRIAGE_RETURN = 0x0d
 export async function* csvRecords(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<CsvRecord | RefusedRow, void, void> {
-  let parser = makeParser()
+  let parser = createCsvParser()
   let line = 1
   /** The bytes from `line` on that are no whole record yet. */
   let rest: Uint8Array = Buffer.alloc(0)
@@ -50,7 +50,7 @@ export async function* csvRecords(
       // A line break that the next chunk may complete is not counted yet.
       pass(end < 0 ? rest.length - (rest.at(-1) === CARRIAGE_RETURN ? 1 : 0) : end)
       if (end < 0) return
-      parser = makeParser()
+      parser = createCsvParser()
       isSpoilt = false
     }
   }
@@ -62,49 +62,6 @@ export async function* csvRecords(
 }
 
 const TOO_LONG = `Is longer than ${MAX_ROW_BYTES} bytes, as when a quotation mark is not closed.`
-
-interface Parsed {
-  readonly records: readonly { readonly fields: readonly string[]; readonly length: number }[]
-  /** Why parsing stopped after these records, or null. */
-  readonly problem: string | null
-}
-
-function makeParser(): { parse(bytes: Uint8Array, isEnd: boolean): Promise<Parsed> } {
-  let records: { fields: readonly string[]; length: number }[] = []
-  let passedBytes = 0
-  const parser = parse({
-    encoding: 'latin1',
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-    on_record(fields, { bytes }) {
-      records.push({ fields, length: bytes - passedBytes })
-      passedBytes = bytes
-      return null
-    },
-  })
-  // The call that caused an error reports it too.
-  parser.on('error', () => {})
-
-  return {
-    async parse(bytes, isEnd) {
-      const error = await new Promise<Error | null>((resolve) => {
-        const done = (failure?: Error | null) => resolve(failure ?? null)
-        if (isEnd) parser.end(bytes, done)
-        else parser.write(bytes, done)
-      })
-      if (error !== null && !(error instanceof CsvError)) throw error
-      const found = records
-      records = []
-      return { records: found, problem: error === null ? null : describeProblem(error) }
-    },
-  }
-}
-
-// The parser's own message would repeat the field.
-function describeProblem({ code }: CsvError): string {
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'Has a quotation mark that is not closed.'
-  return 'Has a quotation mark that neither opens nor closes a field.'
-}
 
 /** Returns where the next line begins, or -1 if there is no complete line break. */
 function endOfLine(bytes: Uint8Array, isEnd: boolean): number {

@@ -9,6 +9,7 @@ import { csvRows } from './csv-rows.ts'
 import { type ImportInput, openInput } from './input.ts'
 import { ndjsonRows } from './ndjson-rows.ts'
 import { createProgressBar } from './progress-bar.ts'
+import { formatSummary, type Tally, toJsonSummary } from './summary.ts'
 
 /** The format of the file. */
 export type Format = 'csv' | 'ndjson'
@@ -33,7 +34,7 @@ export async function importFile(
   { withStore }: Pick<Operations, 'withStore'>,
   io: Io,
 ): Promise<void> {
-  const tally = { added: 0, alreadyThere: 0, refused: 0 }
+  const tally: Tally = { added: 0, alreadyThere: 0, refused: 0 }
   // A second signal ends the process at once, and the database rolls back the current batch.
   const interruption = listenForInterruption()
   const input = await openInput(file, io.stdin, interruption.signal).catch((error: unknown) => {
@@ -103,19 +104,4 @@ export async function importFile(
 
 function readShare({ totalBytes, readBytes }: ImportInput): number | null {
   return totalBytes === null || totalBytes === 0 ? null : readBytes() / totalBytes
-}
-
-interface Tally {
-  added: number
-  alreadyThere: number
-  refused: number
-}
-
-function toJsonSummary({ added, alreadyThere, refused }: Tally, isDryRun: boolean): object {
-  return { dry_run: isDryRun, added, already_there: alreadyThere, refused }
-}
-
-function formatSummary({ added, alreadyThere, refused }: Tally, isDryRun: boolean): string {
-  const rest = `already there: ${alreadyThere}, refused: ${refused}`
-  return isDryRun ? `Dry run, nothing changed. New: ${added}, ${rest}.\n` : `Imported: ${added}, ${rest}.\n`
 }

@@ -1,8 +1,8 @@
-import { type Io, write } from '../io.ts'
-import { toJsonDocument } from '../json.ts'
+import type { Io } from '../io.ts'
 import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
 import { post, type SmokeResponse } from './post.ts'
+import { createStepReport } from './step-report.ts'
 
 /** The deployment to test: a load balancer, or each instance. */
 export interface SmokeOptions {
@@ -28,7 +28,7 @@ export async function smoke(
   { urls, email, password, connections, json = false }: SmokeOptions,
   io: Io,
 ): Promise<void> {
-  const steps: object[] = []
+  const { step, end } = createStepReport(io, json)
   const [first] = urls
   if (first === undefined) return
   for (const url of urls) {
@@ -63,25 +63,7 @@ export async function smoke(
     return ''
   })
   await step('revoked', refusedEverywhere)
-  await reportSteps(true)
-
-  async function reportSteps(ok: boolean): Promise<void> {
-    if (json) await write(io.stdout, toJsonDocument({ ok, steps }))
-  }
-
-  async function step(name: string, work: () => Promise<string>): Promise<void> {
-    const beganMs = performance.now()
-    try {
-      const detail = await work()
-      const tookMs = Math.round(performance.now() - beganMs)
-      steps.push({ name, ok: true, took_ms: tookMs, detail })
-      if (!json) await write(io.stdout, formatStep(name, tookMs, detail))
-    } catch (error) {
-      steps.push({ name, ok: false, detail: (error as Error).message })
-      await reportSteps(false)
-      throw error instanceof Refusal ? new Refusal(`${name}: ${error.message}`) : error
-    }
-  }
+  await end()
 
   /** Every connection begins after the response to the logout. */
   async function refusedEverywhere(): Promise<string> {
@@ -111,11 +93,6 @@ export async function smoke(
     const sent = urls.flatMap((url) => Array.from({ length: count }, () => post(url, '/api/me', { token })))
     return Promise.all(sent)
   }
-}
-
-/** The time stands in words, so that it is not read as a status. */
-function formatStep(name: string, tookMs: number, detail: string): string {
-  return `ok  ${name.padEnd(7)}  in ${tookMs} ms${detail === '' ? '' : `: ${detail}`}\n`
 }
 
 function expectResponse(

@@ -1,5 +1,5 @@
 import type { Route } from '../routing/declared-route.ts'
-import { failureSchemas } from './failures.ts'
+import { failureSchemas } from './failure-schemas.ts'
 import { describeOperation, type Shared } from './operation.ts'
 
 /** The service's data in the document. */

@@ -1,67 +1,11 @@
 import type { LatchkeyError } from '../../../domain/errors.ts'
-import { type FailureReason, STATUS_BY_REASON } from '../failure-reasons.ts'
+import { STATUS_BY_REASON } from '../failure-reasons.ts'
 import { failureStatus, toFailureResponse } from '../response/failure-response.ts'
 import type { Route } from '../routing/declared-route.ts'
 import { SERVICE_FAILURE_SAMPLES } from './failure-samples.ts'
-import type { JsonSchema } from './json-schema.ts'
-import { declaredErrors, listFailures } from './route-failures.ts'
+import { listFailures } from './route-failures.ts'
 
-const REASONS = Object.keys(STATUS_BY_REASON) as readonly FailureReason[]
-
-/** Returns the schemas of the failure envelope, and of its additional sentences by field. */
-export function failureSchemas(routes: readonly Route[]): Readonly<Record<string, JsonSchema>> {
-  const own = routes.flatMap(declaredErrors)
-  const statuses = [...Object.values(STATUS_BY_REASON), ...own.map(failureStatus)]
-  const reasons = [...REASONS, ...own.map(({ reason }) => reason)]
-  return {
-    Failure: {
-      type: 'object',
-      required: ['success', 'code', 'error', 'reason', 'request_id'],
-      properties: {
-        success: { const: false },
-        code: {
-          type: 'integer',
-          enum: [...new Set(statuses)].sort((a, b) => a - b),
-          description: 'The status.',
-        },
-        error: { type: 'string', description: 'A complete sentence that is safe to display.' },
-        reason: {
-          type: 'string',
-          enum: [...new Set(reasons)],
-          description: 'A stable identifier for clients.',
-        },
-        request_id: { type: 'string', description: 'Quote it in support requests.' },
-      },
-    },
-    FieldErrors: {
-      type: 'object',
-      required: ['errors', 'details'],
-      properties: {
-        details: {
-          type: 'array',
-          description: 'The same problems for programs, with the limit or the allowed values.',
-          items: {
-            type: 'object',
-            required: ['field', 'code'],
-            properties: {
-              field: { type: 'string' },
-              code: {
-                type: 'string',
-                description: 'A stable identifier such as `required` or `min_length`.',
-              },
-            },
-          },
-        },
-        errors: {
-          type: 'object',
-          description:
-            'Sentences by field: a dot path in the body, `query.x`, `params.x`, or `body` for the whole body.',
-          additionalProperties: { type: 'array', items: { type: 'string' } },
-        },
-      },
-    },
-  }
-}
+const REASONS = Object.keys(STATUS_BY_REASON)
 
 /** Returns the failures of a route as responses by status, each with a name under which routes share it. */
 export function describeFailures(route: Route): readonly (readonly [status: number, name: string, object])[] {
@@ -81,7 +25,7 @@ export function describeFailures(route: Route): readonly (readonly [status: numb
 }
 
 function position({ reason }: LatchkeyError): number {
-  const found = REASONS.indexOf(reason as FailureReason)
+  const found = REASONS.indexOf(reason)
   return found === -1 ? REASONS.length : found
 }
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { emailProblem, trimmedEmail } from '../../../domain/customer.ts'
-import type { RequestContext } from '../request/context.ts'
+import type { RequestContext } from '../request/request-context.ts'
 import type { ResponseFields } from '../response/json-body.ts'
 import { declareRoute, type Route, type Schema } from '../routing/declared-route.ts'
 import { customerDetails, tokenDetails } from './customer-details.ts'

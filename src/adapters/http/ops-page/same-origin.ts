@@ -1,5 +1,5 @@
 import { SameOriginRequired } from '../errors.ts'
-import type { RequestContext } from '../request/context.ts'
+import type { RequestContext } from '../request/request-context.ts'
 
 /** A header that no form or link can send. Another origin needs a CORS preflight for it, which is refused (Fetch, 3.2). */
 const OWN_HEADER = 'x-requested-with'

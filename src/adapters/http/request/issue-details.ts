@@ -1,68 +1,10 @@
 import type * as v from 'valibot'
+import { FORMAT_WORDS, JSON_TYPES, TYPE_WORDS, UNIT_WORDS } from './issue-words.ts'
 
 /** A problem of a field for programs: a stable code, with the limit or the allowed values. */
 export interface Problem {
   readonly sentence: string
   readonly detail: Readonly<Record<string, unknown>> & { readonly code: string }
-}
-
-const TYPES: Readonly<Record<string, string>> = {
-  string: 'a string',
-  number: 'a number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-  integer: 'a whole number',
-  null: 'null',
-}
-
-/** JSON types by the validator's names. */
-const TYPE_NAMES: Readonly<Record<string, string>> = {
-  tuple: 'array',
-  strict_tuple: 'array',
-  loose_tuple: 'array',
-  tuple_with_rest: 'array',
-  set: 'array',
-  record: 'object',
-  variant: 'object',
-  strict_object: 'object',
-  loose_object: 'object',
-  object_with_rest: 'object',
-  safe_integer: 'integer',
-  to_number: 'number',
-  finite: 'number',
-  nan: 'number',
-  bigint: 'integer',
-  to_bigint: 'integer',
-  to_boolean: 'boolean',
-}
-
-const FORMATS: Readonly<Record<string, string>> = {
-  email: 'an e-mail address',
-  rfc_email: 'an e-mail address',
-  uuid: 'a UUID',
-  url: 'a URL',
-  iso_date: 'a date such as 2030-01-31',
-  iso_time: 'a time such as 12:00',
-  iso_date_time: 'a time such as 2030-01-31T12:00',
-  iso_timestamp: 'a time such as 2030-01-31T12:00:00Z',
-  to_date: 'a time such as 2030-01-31T12:00:00Z',
-  date: 'a time such as 2030-01-31T12:00:00Z',
-  ip: 'an IP address',
-  ipv4: 'an IPv4 address',
-  ipv6: 'an IPv6 address',
-  base64: 'text in Base64',
-  hex_color: 'a colour such as #ff0000',
-  digits: 'digits only',
-}
-
-const UNITS: Readonly<Record<string, string>> = {
-  length: 'a length',
-  size: 'a size',
-  bytes: 'a size in bytes',
-  graphemes: 'a length',
-  words: 'a number of words',
-  entries: 'a number of fields',
 }
 
 /** Describes an issue from the schema alone: the validator's own messages repeat the input. */
@@ -103,9 +45,9 @@ function byLimit(type: string, requirement: unknown): Problem | null {
   const [, bound, unit = ''] = /^(?:(min|max)_)?(length|size|bytes|graphemes|words|entries)$/.exec(type) ?? []
   if (unit === '') return null
   if (bound === undefined)
-    return problem(`Must have ${UNITS[unit]} of ${limit}.`, type, { min: limit, max: limit })
+    return problem(`Must have ${UNIT_WORDS[unit]} of ${limit}.`, type, { min: limit, max: limit })
   const words = bound === 'min' ? 'at least' : 'at most'
-  return problem(`Must have ${UNITS[unit]} of ${words} ${limit}.`, type, { [bound]: limit })
+  return problem(`Must have ${UNIT_WORDS[unit]} of ${words} ${limit}.`, type, { [bound]: limit })
 }
 
 /** Returns the value as JSON can have it. */
@@ -116,8 +58,8 @@ function toJson(value: unknown): unknown {
 }
 
 function byType(type: string, expected: string | null): Problem | null {
-  const names = type === 'union' ? unionTypes(expected) : [TYPE_NAMES[type] ?? type]
-  const sentences = names?.map((name) => TYPES[name])
+  const names = type === 'union' ? unionTypes(expected) : [JSON_TYPES[type] ?? type]
+  const sentences = names?.map((name) => TYPE_WORDS[name])
   if (names === null || sentences === undefined || sentences.includes(undefined)) return null
   return problem(`Must be ${sentences.join(' or ')}.`, 'type', {
     type: names.length === 1 ? names[0] : names,
@@ -131,7 +73,7 @@ function byFormat(type: string, requirement: unknown): Problem | null {
   if (type === 'starts_with') return problem(`Must start with ${text}.`, 'format', { format: type })
   if (type === 'ends_with') return problem(`Must end with ${text}.`, 'format', { format: type })
   if (type === 'includes') return problem(`Must contain ${text}.`, 'format', { format: type })
-  const words = FORMATS[type]
+  const words = FORMAT_WORDS[type]
   return words === undefined ? null : problem(`Must be ${words}.`, 'format', { format: type })
 }
 

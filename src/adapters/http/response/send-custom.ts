@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
 import type { Exchange } from '../server/exchange.ts'
@@ -6,9 +5,7 @@ import { type CustomResponse, discard, isContent } from './custom-response.ts'
 import { matchesEtag } from './file-response.ts'
 import { JsonBody, type ResponseFields } from './json-body.ts'
 import { CONTENT_TYPE, finish, NO_SNIFFING, writeHead } from './response.ts'
-
-/** The age at which the client is authenticated again before the next bytes of a stream. */
-const MAX_AUTHENTICATION_AGE_MS = 100
+import { type StreamedBody, sendStream } from './send-stream.ts'
 
 /** Sends a response of `respond`. `fields` are those of a JSON body, as the route declares them. */
 export function sendCustom(
@@ -23,7 +20,7 @@ export function sendCustom(
     if (!exchange.responded) sendHead(exchange, response, 304, [])
     return
   }
-  if (body instanceof Readable) return sendStream(exchange, response, body, authenticate)
+  if (body instanceof Readable) return sendReadable(exchange, response, body, authenticate)
   if (body === null)
     return sendHead(exchange, response, status, hasLength(status) ? ['Content-Length', '0'] : [])
   const content = isContent(body) ? body : new JsonBody(fields).text
@@ -38,7 +35,7 @@ export function sendCustom(
   finish(exchange, content, 'utf8')
 }
 
-async function sendStream(
+async function sendReadable(
   exchange: Exchange,
   response: CustomResponse,
   body: Readable,
@@ -51,42 +48,28 @@ async function sendStream(
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
   const chunks = body[Symbol.asyncIterator]()
-  let authenticatedMs = exchange.beganMs
-  try {
-    // A failure before the first bytes gets a response like any other failure.
-    let next = request.method === 'HEAD' ? null : await chunks.next()
-    await reauthenticate()
-    if (exchange.responded) return
-    // A stream that is shorter or longer than its `Content-Length` is an error.
-    out.strictContentLength = true
-    const { status, type } = response
-    writeHead(exchange, status, ['Content-Type', String(type), ...commonHeaders(exchange, response)])
-    if (!exchange.isWhole) request.resume()
-    exchange.streams = true
-    for (; next !== null && !next.done; next = await chunks.next()) {
+  let next: IteratorResult<string | Uint8Array>
+  const streamed: StreamedBody = {
+    async begin() {
+      if (request.method !== 'HEAD') next = await chunks.next()
+    },
+    writeHead() {
+      // A stream that is shorter or longer than its `Content-Length` is an error.
+      out.strictContentLength = true
+      const { status, type } = response
+      writeHead(exchange, status, ['Content-Type', String(type), ...commonHeaders(exchange, response)])
+    },
+    async produce(write) {
+      for (; !next.done; next = await chunks.next()) await write(next.value)
       signal.throwIfAborted()
-      await reauthenticate()
-      if (!out.write(next.value)) await once(out, 'drain', { signal })
-    }
-    signal.throwIfAborted()
-    exchange.streams = false
-    out.end()
-    if (!exchange.isWhole) request.resume()
-  } catch (error) {
-    // An incomplete body must not look complete.
-    if (exchange.responded) out.destroy()
-    throw signal.aborted ? signal.reason : error
-  } finally {
-    signal.removeEventListener('abort', stop)
-    discard(body)
+      return null
+    },
+    close() {
+      signal.removeEventListener('abort', stop)
+      discard(body)
+    },
   }
-
-  async function reauthenticate(): Promise<void> {
-    const nowMs = performance.now()
-    if (nowMs - authenticatedMs < MAX_AUTHENTICATION_AGE_MS) return
-    await authenticate()
-    authenticatedMs = nowMs
-  }
+  await sendStream(exchange, streamed, authenticate)
 }
 
 function sendHead(

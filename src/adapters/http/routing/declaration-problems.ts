@@ -1,11 +1,10 @@
-import type * as v from 'valibot'
 import { isAbility } from '../../../domain/abilities.ts'
 import { isScope } from '../../../domain/service-token.ts'
 import { durationMs } from '../../../lib/duration.ts'
 import { ApiError, apiErrorProblem, createSample, type ThrownError } from '../api-error.ts'
 import { hasStatus, STATUS_BY_REASON } from '../failure-reasons.ts'
 import type { Declaration, Method, Schema } from './declared-route.ts'
-import { objectEntries, unwrap } from './schema-entries.ts'
+import { fieldNames, isBigint, objectEntries, takesText } from './schema-entries.ts'
 
 /** Node runs a timer of a longer delay immediately. */
 const MAX_AMOUNT = 2 ** 31 - 1
@@ -93,20 +92,4 @@ function thrownProblem(thrown: ThrownError): string | null {
   return sample !== null && hasStatus(sample)
     ? null
     : 'throws takes reasons, and classes that extend ApiError and need no arguments.'
-}
-
-function fieldNames(schema: Schema | null): readonly string[] {
-  return Object.keys(objectEntries(schema))
-}
-
-function isBigint(field: Schema): boolean {
-  return unwrap(field).type === 'bigint' && !('pipe' in unwrap(field))
-}
-
-/** Returns false for types that no text can be, such as a number. A parameter of a query may be a list of texts. */
-function takesText(schema: Schema, mayRepeat: boolean): boolean {
-  const inner = unwrap(schema)
-  if (mayRepeat && inner.type === 'array')
-    return takesText((inner as v.ArraySchema<Schema, undefined>).item, false)
-  return !/^(number|boolean|bigint|date|array|tuple|record|map|set|(strict_|loose_)?object)$/.test(inner.type)
 }

@@ -17,3 +17,21 @@ export function listFields(schema: v.GenericSchema | null): readonly string[] {
     .filter(([, field]) => unwrap(field as v.GenericSchema).type === 'array')
     .map(([name]) => name)
 }
+
+/** Returns the names of the fields of an object schema; none for other schemas. */
+export function fieldNames(schema: v.GenericSchema | null): readonly string[] {
+  return Object.keys(objectEntries(schema))
+}
+
+/** Whether the field is a bigint without a pipe, which may transform it. */
+export function isBigint(field: v.GenericSchema): boolean {
+  return unwrap(field).type === 'bigint' && !('pipe' in unwrap(field))
+}
+
+/** Returns false for types that no text can be, such as a number. A parameter of a query may be a list of texts. */
+export function takesText(schema: v.GenericSchema, mayRepeat: boolean): boolean {
+  const inner = unwrap(schema)
+  if (mayRepeat && inner.type === 'array')
+    return takesText((inner as v.ArraySchema<v.GenericSchema, undefined>).item, false)
+  return !/^(number|boolean|bigint|date|array|tuple|record|map|set|(strict_|loose_)?object)$/.test(inner.type)
+}
