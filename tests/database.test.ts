@@ -7,7 +7,7 @@ import { memoryCustomers } from '../src/adapters/memory/customers.ts'
 import { memoryLoginTokens } from '../src/adapters/memory/login-tokens.ts'
 import { memoryStore } from '../src/adapters/memory/store.ts'
 import { pinoLog } from '../src/adapters/pino/log.ts'
-import type { MigrationSet } from '../src/adapters/postgres/migrations.ts'
+import type { MigrationSet } from '../src/adapters/postgres/migration-set.ts'
 import { systemClock } from '../src/adapters/system-clock/clock.ts'
 import {
   type Database,

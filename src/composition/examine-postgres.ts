@@ -1,7 +1,7 @@
 import { locateDataFolder } from '../adapters/embedded-postgres/data-folder.ts'
 import { secretFolder } from '../adapters/node-fs/permissions.ts'
 import { examineDatabase } from '../adapters/postgres/diagnostics/examine-database.ts'
-import type { MigrationSet } from '../adapters/postgres/migrations.ts'
+import type { MigrationSet } from '../adapters/postgres/migration-set.ts'
 import type { DatabaseContext } from '../application/ports/database.ts'
 import { type CheckResult, checkPassed } from '../lib/check-result.ts'
 import { embeddedLocation, openServer } from './postgres-server.ts'

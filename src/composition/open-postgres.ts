@@ -7,7 +7,7 @@ import { checkServer, checkTriggers } from '../adapters/postgres/diagnostics/che
 import { postgresReadiness } from '../adapters/postgres/diagnostics/readiness.ts'
 import { postgresLoginThrottle, pruneLoginAttempts } from '../adapters/postgres/login-throttle.ts'
 import { postgresLoginTokens } from '../adapters/postgres/login-tokens.ts'
-import { LATCHKEY_MIGRATIONS, type MigrationSet } from '../adapters/postgres/migrations.ts'
+import { LATCHKEY_MIGRATIONS, type MigrationSet } from '../adapters/postgres/migration-set.ts'
 import {
   leaseTimedInvalidations,
   type PostgresInvalidations,

@@ -1,4 +1,4 @@
-import { LATCHKEY_MIGRATIONS, type MigrationSet } from '../adapters/postgres/migrations.ts'
+import { LATCHKEY_MIGRATIONS, type MigrationSet } from '../adapters/postgres/migration-set.ts'
 import type { Database } from '../application/ports/database.ts'
 import { examinePostgres } from './examine-postgres.ts'
 import { type OpenPostgres, openPostgres } from './open-postgres.ts'

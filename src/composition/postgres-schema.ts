@@ -1,5 +1,6 @@
 import { DatabaseRefused } from '../adapters/postgres/connection/database-refused.ts'
-import { type MigrationSet, migrate, pendingMigrations } from '../adapters/postgres/migrations.ts'
+import type { MigrationSet } from '../adapters/postgres/migration-set.ts'
+import { migrate, pendingMigrations } from '../adapters/postgres/migrations.ts'
 import type { Configuration } from '../application/configuration.ts'
 
 /** Applies the pending migrations of every set; returns their names in order. */

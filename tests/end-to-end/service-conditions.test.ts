@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { examineDatabase } from '../../src/adapters/postgres/diagnostics/examine-database.ts'
-import { LATCHKEY_MIGRATIONS } from '../../src/adapters/postgres/migrations.ts'
+import { LATCHKEY_MIGRATIONS } from '../../src/adapters/postgres/migration-set.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
 import { postgresAlone } from '../support/sqlite.ts'

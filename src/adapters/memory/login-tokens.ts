@@ -1,7 +1,7 @@
-import type { LoginTokens, TokenPage } from '../../application/ports/login-tokens.ts'
+import type { LoginTokens } from '../../application/ports/login-tokens.ts'
 import { type Digest, LOGIN_TOKEN_NAME, type LoginToken, tokenState } from '../../domain/login-token.ts'
-import { byteOrder } from './customers.ts'
 import { type MemoryStore, revokeTokens } from './store.ts'
+import { selectByCustomer, selectPage } from './token-lists.ts'
 
 /** Tokens in the memory of this process. */
 export function memoryLoginTokens(memory: MemoryStore): LoginTokens {
@@ -17,23 +17,9 @@ export function memoryLoginTokens(memory: MemoryStore): LoginTokens {
       })
     },
 
-    async listByCustomer(customerId) {
-      return [...tokens.values()].filter((token) => token.customerId === customerId).sort(newestFirst)
-    },
+    listByCustomer: async (customerId) => selectByCustomer(memory, customerId),
 
-    async list({ after, limit }) {
-      const from: Position | null = after === null ? null : JSON.parse(after)
-      const rest = [...tokens.values()]
-        .map((token) => ({ token, ownerEmail: ownerEmail(token) }))
-        .filter((listed) => from === null || byOwner(toPosition(listed), from) > 0)
-        .toSorted((a, b) => byOwner(toPosition(a), toPosition(b)))
-      const page = rest.slice(0, limit)
-      const last = page.at(-1)
-      return {
-        tokens: page,
-        end: last === undefined || rest.length <= limit ? null : JSON.stringify(toPosition(last)),
-      }
-    },
+    list: async (page) => selectPage(memory, page),
 
     async replace({ token, digest, verifiedHash }) {
       const owner = customers.get(token.customerId)
@@ -102,10 +88,6 @@ export function memoryLoginTokens(memory: MemoryStore): LoginTokens {
     },
   }
 
-  function ownerEmail({ customerId }: LoginToken): string {
-    return customers.get(customerId)?.customer.email ?? ''
-  }
-
   function refuseTaken({ id }: LoginToken, digest: Digest): void {
     if (tokens.has(digest)) throw new Error('A token with this digest exists.')
     if ([...tokens.values()].some((token) => token.id === id)) throw new Error('A token with this id exists.')
@@ -114,21 +96,4 @@ export function memoryLoginTokens(memory: MemoryStore): LoginTokens {
   function store(token: LoginToken, digest: Digest): void {
     tokens.set(digest, Object.freeze({ ...token, abilities: Object.freeze([...token.abilities]) }))
   }
-}
-
-/** The position of a token in the list of all tokens, even if it was deleted. */
-interface Position extends Pick<LoginToken, 'id' | 'createdAtMs'> {
-  readonly ownerEmail: string
-}
-
-function toPosition({ token: { id, createdAtMs }, ownerEmail }: TokenPage['tokens'][number]): Position {
-  return { ownerEmail, createdAtMs, id }
-}
-
-function byOwner(a: Position, b: Position): number {
-  return byteOrder(a.ownerEmail, b.ownerEmail) || newestFirst(a, b)
-}
-
-function newestFirst(a: Omit<Position, 'ownerEmail'>, b: Omit<Position, 'ownerEmail'>): number {
-  return b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1)
 }

@@ -1,4 +1,5 @@
 import type { Customers } from '../../application/ports/customers.ts'
+import { addCustomer, addCustomers } from './add-customers.ts'
 import type { DatabasePool } from './connection/pool.ts'
 import type { Session, Statement } from './connection/session.ts'
 import { CUSTOMER_COLUMNS, toCredentials, toCustomer, toDate } from './rows.ts'
@@ -9,27 +10,6 @@ const FIND_BY_EMAIL = {
   text: `
     select ${CUSTOMER_COLUMNS}, customers.password_hash from customers
      where lower(email collate "C") = lower($1::text collate "C")`,
-}
-
-const ADD = {
-  name: 'add_customer',
-  text: `
-    insert into customers (id, email, name, password_hash, created_at, disabled_at)
-    values ($1, $2, $3, $4, $5, $6)
-        on conflict (lower(email collate "C")) do nothing`,
-}
-
-// Always in the same order, so that parallel imports wait for each other without a deadlock.
-const ADD_MANY = {
-  name: 'add_customers',
-  text: `
-    insert into customers (id, email, name, password_hash, created_at, disabled_at)
-    select id, email, name, password_hash, created_at, disabled_at
-      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[])
-           with ordinality as new (id, email, name, password_hash, created_at, disabled_at, place)
-     order by lower(email collate "C"), place
-        on conflict (lower(email collate "C")) do nothing
-    returning id`,
 }
 
 const LIST = {
@@ -78,23 +58,9 @@ export function postgresCustomers(pool: DatabasePool): Customers {
         return rows[0] === undefined ? null : toCredentials(rows[0])
       }),
 
-    add: ({ customer: { id, email, name, createdAtMs, disabledAtMs }, passwordHash }, timeoutMs) =>
-      changesOne(ADD, [id, email, name, passwordHash, toDate(createdAtMs), toDate(disabledAtMs)], timeoutMs),
+    add: (credentials, timeoutMs) => pool.run(timeoutMs, (session) => addCustomer(session, credentials)),
 
-    addMany: (credentials, timeoutMs) =>
-      pool.run(timeoutMs, async (session) => {
-        const customers = credentials.map(({ customer }) => customer)
-        const { rows } = await session.query(ADD_MANY, [
-          customers.map(({ id }) => id),
-          customers.map(({ email }) => email),
-          customers.map(({ name }) => name),
-          credentials.map(({ passwordHash }) => passwordHash),
-          customers.map(({ createdAtMs }) => toDate(createdAtMs)),
-          customers.map(({ disabledAtMs }) => toDate(disabledAtMs)),
-        ])
-        const stored = new Set(rows.map(({ id }) => id))
-        return customers.map(({ id }) => stored.has(id))
-      }),
+    addMany: (credentials, timeoutMs) => pool.run(timeoutMs, (session) => addCustomers(session, credentials)),
 
     list: ({ afterEmail, limit }, timeoutMs) =>
       pool.run(timeoutMs, async (session) => {

@@ -3,9 +3,10 @@ import type { LoginToken, OwnedToken } from '../../domain/login-token.ts'
 import { batchedLookup } from './batched-lookup.ts'
 import type { DatabasePool } from './connection/pool.ts'
 import type { Row } from './connection/session.ts'
+import { pruneTokens } from './prune-tokens.ts'
 import { revokeInSteps } from './revoke-issued-before.ts'
 import { CUSTOMER_COLUMNS, LOGIN_TOKEN_COLUMNS, toBytes, toCustomer, toDate, toLoginToken } from './rows.ts'
-import { listTokens, prune, revokeByCustomer, touch } from './token-maintenance.ts'
+import { listTokens, revokeByCustomer, touch } from './token-maintenance.ts'
 import { listByCustomer } from './tokens-of-customer.ts'
 
 /** Small enough that the server works on one statement while this process prepares the next. */
@@ -98,7 +99,7 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
     touch: (uses, timeoutMs) => pool.run(timeoutMs, (session) => touch(session, uses)),
 
     prune: (endedBeforeMs, limit, timeoutMs) =>
-      pool.run(timeoutMs, (session) => prune(session, endedBeforeMs, limit)),
+      pool.run(timeoutMs, (session) => pruneTokens(session, endedBeforeMs, limit)),
   }
 }
 

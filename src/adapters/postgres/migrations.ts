@@ -1,42 +1,17 @@
-import { readdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
 import { DatabaseRefused, DatabaseUnreachable } from './connection/database-refused.ts'
 import { failureReason, withDirectClient } from './connection/direct-client.ts'
-import { LEDGER } from './connection/schema.ts'
 import { sqlState } from './connection/sql-state.ts'
 import { isTransactionPooler } from './connection/transaction-pooler.ts'
-import { readTarget, requireOwner, requireOwnTables } from './migration-target.ts'
-
-/** A set of migrations in plain SQL. A program may have its own set besides that of Latchkey. */
-export interface MigrationSet {
-  /** The folder with the files `NNNN_name.sql`, which are applied in this order. */
-  readonly folder: string
-  /** The table that lists the applied migrations, in the schema of Latchkey's tables: a name that no other set has. */
-  readonly table: string
-  /** The name of the program that owns them, for messages to the operator. */
-  readonly owner: string
-}
-
-/** The migrations for customers and login tokens. */
-export const LATCHKEY_MIGRATIONS: MigrationSet = {
-  folder: fileURLToPath(new URL('../../../sql', import.meta.url)),
-  table: LEDGER,
-  owner: 'Latchkey',
-}
-
-/** Lists the names of the applied migrations. */
-export const APPLIED_MIGRATIONS = {
-  name: 'applied_migrations',
-  text: `select name from ${LEDGER} order by id`,
-}
-
-/** Returns the names of the migrations that this version contains, in order. */
-export async function knownMigrations({ folder } = LATCHKEY_MIGRATIONS): Promise<readonly string[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'))
-  return files.map((file) => file.slice(0, -'.sql'.length)).sort()
-}
+import {
+  findPending,
+  knownMigrations,
+  LATCHKEY_MIGRATIONS,
+  type MigrationSet,
+  readApplied,
+} from './migration-set.ts'
+import { readTarget, requireOwner } from './migration-target.ts'
 
 /** How long a migration waits for a lock: the requests that need the table wait behind it. */
 const LOCK_WAIT = '2s'
@@ -59,7 +34,7 @@ export function pendingMigrations({
   url,
   set = LATCHKEY_MIGRATIONS,
 }: MigrationsOptions): Promise<readonly string[]> {
-  return withDirectClient(url, (client) => pendingOn(client, set))
+  return withDirectClient(url, (client) => findPending(client, set))
 }
 
 /**
@@ -70,7 +45,7 @@ export function pendingMigrations({
  */
 export function migrate({ url, set = LATCHKEY_MIGRATIONS }: MigrationsOptions): Promise<readonly string[]> {
   return withDirectClient(url, async (client) => {
-    if ((await pendingOn(client, set)).length === 0) return []
+    if ((await findPending(client, set)).length === 0) return []
     if (await isTransactionPooler(url)) {
       throw new DatabaseRefused(
         'The database is behind a transaction pooler: set DATABASE_DIRECT_URL to the address of the server itself.',
@@ -79,7 +54,7 @@ export function migrate({ url, set = LATCHKEY_MIGRATIONS }: MigrationsOptions): 
     const { PG_MIGRATE_LOCK_ID, runner } = await import('node-pg-migrate')
     // It is released when the connection closes.
     await client.query(`select pg_advisory_lock(${PG_MIGRATE_LOCK_ID})`)
-    const pending = await pendingOn(client, set)
+    const pending = await findPending(client, set)
     if (pending.length === 0) return []
     const target = await readTarget(client, set.table)
     requireOwner(target)
@@ -120,30 +95,10 @@ async function explainFailure(client: Client, set: MigrationSet, error: unknown)
     })
   await client.query('rollback')
   const { ledger } = await readTarget(client, set.table)
-  const applied = await appliedOn(client, ledger)
+  const applied = await readApplied(client, ledger)
   const failed = (await knownMigrations(set)).find((name) => !applied.includes(name))
   if (applied.length === 0 && ledger !== null) await client.query(`drop table ${ledger}`)
   return new DatabaseRefused(`The migration ${failed}.sql of ${set.owner} failed: ${failureReason(error)}.`, {
     cause: error,
   })
-}
-
-async function pendingOn(client: Client, set: MigrationSet): Promise<readonly string[]> {
-  const known = await knownMigrations(set)
-  const target = await readTarget(client, set.table)
-  const applied = await appliedOn(client, target.ledger)
-  if (set.table === LEDGER) await requireOwnTables(client, target, applied.length === 0)
-  const unknown = applied.filter((name) => !known.includes(name))
-  if (unknown.length > 0) {
-    throw new DatabaseRefused(
-      `The database's schema is newer than this version of ${set.owner}: it has ${unknown.join(', ')}.`,
-    )
-  }
-  return known.filter((name) => !applied.includes(name))
-}
-
-async function appliedOn(client: Client, ledger: string | null): Promise<readonly string[]> {
-  if (ledger === null) return []
-  const { rows } = await client.query<{ name: string }>(`select name from ${ledger} order by id`)
-  return rows.map(({ name }) => name)
 }

@@ -7,7 +7,8 @@ export { checkServer } from '../../adapters/postgres/diagnostics/check-server.ts
 export { type PostgresReadiness, postgresReadiness } from '../../adapters/postgres/diagnostics/readiness.ts'
 export { postgresLoginThrottle, pruneLoginAttempts } from '../../adapters/postgres/login-throttle.ts'
 export { postgresLoginTokens } from '../../adapters/postgres/login-tokens.ts'
-export { type MigrationSet, migrate, pendingMigrations } from '../../adapters/postgres/migrations.ts'
+export type { MigrationSet } from '../../adapters/postgres/migration-set.ts'
+export { migrate, pendingMigrations } from '../../adapters/postgres/migrations.ts'
 export {
   leaseTimedInvalidations,
   type PostgresInvalidations,

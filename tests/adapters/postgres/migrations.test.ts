@@ -17,9 +17,8 @@ import {
   knownMigrations,
   LATCHKEY_MIGRATIONS,
   type MigrationSet,
-  migrate,
-  pendingMigrations,
-} from '../../../src/adapters/postgres/migrations.ts'
+} from '../../../src/adapters/postgres/migration-set.ts'
+import { migrate, pendingMigrations } from '../../../src/adapters/postgres/migrations.ts'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
 import { openPostgres } from '../../../src/composition/open-postgres.ts'
 import { createTestDatabase, sqlOn, type TestDatabase } from '../../support/database.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Client } from 'pg'
-import { PRUNE_LOCK } from '../../../src/adapters/postgres/token-maintenance.ts'
+import { PRUNE_LOCK } from '../../../src/adapters/postgres/prune-tokens.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { aCustomer } from '../../../src/testing/builders.ts'
 import { login, namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'

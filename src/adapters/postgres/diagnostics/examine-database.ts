@@ -1,7 +1,7 @@
 import { type CheckResult, checkFailed } from '../../../lib/check-result.ts'
 import { sqlState } from '../connection/sql-state.ts'
 import { isTransactionPooler } from '../connection/transaction-pooler.ts'
-import type { MigrationSet } from '../migrations.ts'
+import type { MigrationSet } from '../migration-set.ts'
 import { checkClock } from './clock-skew.ts'
 import { connectionLimits } from './connections.ts'
 import { checkListenerConnection } from './listener-connection.ts'

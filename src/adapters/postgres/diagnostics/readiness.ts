@@ -1,6 +1,6 @@
 import type { DatabasePool } from '../connection/pool.ts'
 import type { Session } from '../connection/session.ts'
-import { APPLIED_MIGRATIONS, knownMigrations } from '../migrations.ts'
+import { APPLIED_MIGRATIONS, knownMigrations } from '../migration-set.ts'
 import { FIND_PROBLEMS, SERVICE_CHECKS } from './service-checks.ts'
 
 /** Whether requests can be served from the database now. */

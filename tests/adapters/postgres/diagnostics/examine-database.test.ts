@@ -4,7 +4,7 @@ import {
   type ExaminedDatabase,
   examineDatabase,
 } from '../../../../src/adapters/postgres/diagnostics/examine-database.ts'
-import { LATCHKEY_MIGRATIONS } from '../../../../src/adapters/postgres/migrations.ts'
+import { LATCHKEY_MIGRATIONS } from '../../../../src/adapters/postgres/migration-set.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { hasPgBouncer, openPgBouncer } from '../../../support/pgbouncer.ts'
 import { HASH } from '../../../support/program-suite.ts'
