@@ -74,7 +74,7 @@ async function sendStream(
     if (!exchange.isWhole) request.resume()
   } catch (error) {
     // An incomplete body must not look complete.
-    if (exchange.responded) out.destroy()
+    if (exchange.responded) exchange.breakOff()
     throw signal.aborted ? signal.reason : error
   } finally {
     signal.removeEventListener('abort', stop)
