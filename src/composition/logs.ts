@@ -2,6 +2,7 @@ import { accessLog, type RunningAccessLog } from '../adapters/access-log/access-
 import { blockWriter, type Lines } from '../adapters/access-log/block-writer.ts'
 import { openAuditLog, type RunningAuditLog } from '../adapters/pino/audit-log.ts'
 import { readable } from '../adapters/pino/log.ts'
+import { endsTorn } from '../adapters/pino/torn-end.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
 import { aggregatedAuditLog } from '../application/aggregated-audit-log.ts'
 import { type Configuration, LOG_LEVELS, type LogLevel } from '../application/configuration.ts'
@@ -59,7 +60,7 @@ export function untrustedProxyWarning(log: Log): () => void {
 /** Opens the access log, by default on standard output. */
 export function openAccessLog(
   configuration: Configuration,
-  lines = process.stdout.isTTY ? terminalLines() : blockWriter({ fd: process.stdout.fd, clock: systemClock }),
+  lines = process.stdout.isTTY ? terminalLines() : standardOutput(),
 ): RunningAccessLog {
   const mode = accessLogMode(configuration, configuration.logLevel)
   return accessLog({ mode, lines, clock: systemClock })
@@ -68,6 +69,11 @@ export function openAccessLog(
 /** Returns the mode of the access log at a log level. Its lines have the level `info`. */
 export function accessLogMode({ accessLog: mode }: Configuration, level: LogLevel): AccessLogMode {
   return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf('info') && level !== 'silent' ? mode : 'off'
+}
+
+function standardOutput(): Lines {
+  const { fd } = process.stdout
+  return blockWriter({ fd, clock: systemClock, endsTorn: () => endsTorn(fd) })
 }
 
 function terminalLines(): Lines {

@@ -34,7 +34,7 @@ describe('the route commands without a database', () => {
         ['GET', '/readyz', 'none'],
         ['GET', '/metrics', 'service', 'metrics'],
         ['GET', '/openapi.json', 'none'],
-        ['GET', '/docs', 'none'],
+        ['GET', '/', 'none'],
       ],
     )
   })

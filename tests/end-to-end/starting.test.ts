@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -74,11 +76,14 @@ describe('a start fails in one line with exit code 1', () => {
   // Public case 093
   test('when the port is taken, before it creates files', async () => {
     refusedInOneLine(await run({ PORT: takenPort() }), /EADDRINUSE/)
-    const { stdout } = await import('node:fs/promises').then(async ({ readdir }) => ({
-      stdout: await readdir(folder.path),
-    }))
-    assert.deepEqual(stdout, [])
+    assert.deepEqual(readdirSync(folder.path), [])
   })
+
+  for (const workers of ['1', '2'])
+    test(`when the port of the metrics is taken, by the name of its setting, with WORKERS=${workers}`, async () => {
+      const env = { ...database.env, METRICS_PORT: takenPort(), WORKERS: workers }
+      refusedInOneLine(await run(env), /^latchkey: Metrics: .*EADDRINUSE.* METRICS_HOST and METRICS_PORT /)
+    })
 
   test('when the address does not belong to this machine', async () => {
     refusedInOneLine(await run({ HOST: '192.0.2.1' }), /EADDRNOTAVAIL/)
@@ -124,6 +129,23 @@ describe('a start fails in one line with exit code 1', () => {
       assert.match(stdout, pattern)
       assert.equal(code, 1)
     }
+  })
+
+  test('when the optional packages are not installed', { skip: postgresAlone }, async (t) => {
+    const root = join(import.meta.dirname, '../..')
+    const copy = await temporaryFolder()
+    t.after(() => copy.remove())
+    const packages = join(copy.path, 'node_modules')
+    for (const part of ['bin', 'src', 'sql', 'package.json'])
+      cpSync(join(root, part), join(copy.path, part), { recursive: true })
+    mkdirSync(packages)
+    for (const name of readdirSync(join(root, 'node_modules')).filter((name) => name !== '@node-rs'))
+      symlinkSync(join(root, 'node_modules', name), join(packages, name))
+    cpSync(join(root, 'node_modules/@node-rs/bcrypt'), join(packages, '@node-rs/bcrypt'), { recursive: true })
+    const args = [join(copy.path, 'bin/latchkey.js'), 'serve']
+    const env = { ...database.env, PORT: '0' }
+    const ended = await startProcess(process.execPath, args, { cwd: folder.path, env }).ended
+    refusedInOneLine(ended, /Run npm ci without --omit=optional, on this machine\.\n$/)
   })
 
   test('when the database rejects the password, without printing it', { skip: postgresAlone }, async () => {

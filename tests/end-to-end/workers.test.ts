@@ -179,6 +179,8 @@ describe('several workers', () => {
       const { service, url, primary, workers } = await start({
         BCRYPT_COST: '14',
         LOGIN_LIMIT_ACCOUNT: '10/15m',
+        // With some seconds more, it is longer than any timer of node.
+        DRAIN_DEADLINE: '3650d',
       })
       const pids = workers()
       const body = { email: EMAIL, password: PASSWORD }
@@ -187,9 +189,10 @@ describe('several workers', () => {
       // A terminal and systemd signal every process.
       for (const pid of [...pids, primary]) process.kill(pid, signal)
       for (const { status } of await Promise.all(logins)) assert.equal(status, 200)
-      const { code, stdout } = await service.ended
+      const { code, stdout, stderr } = await service.ended
       assert.equal(code, 0)
       assert.match(stdout, /"event":"service.stopped"/)
+      assert.doesNotMatch(stderr, /Warning/)
       assert.ok(pids.every((pid) => !isThere(pid)))
     })
   }

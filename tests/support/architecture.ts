@@ -55,7 +55,7 @@ export const MODULES: readonly Module[] = [
   },
   { path: 'adapters/node-cluster', modules: core, packages: [], node: true, process: true },
   { path: 'adapters/node-cache', modules: core, packages: ['node-cache'], node: true },
-  { path: 'adapters/bcrypt', modules: core, packages: ['@node-rs/bcrypt'], node: true },
+  { path: 'adapters/bcrypt', modules: core, packages: ['@node-rs/bcrypt'], node: true, computed: true },
   { path: 'adapters/node-crypto', modules: core, packages: [], node: true },
   { path: 'adapters/node-fs', modules: core, packages: [], node: true },
   { path: 'adapters/ops', modules: core, packages: [], node: false },

@@ -79,6 +79,7 @@ const ON_PACKAGE = ['examples/orders.test.ts', 'examples/shop.test.ts']
 /** Tests of the sources as text: a separate step of the second tier. */
 const SOURCES = [
   'architecture.test.ts',
+  'faults.test.ts',
   'package.test.ts',
   'supply-chain.test.ts',
   'security-documents.test.ts',

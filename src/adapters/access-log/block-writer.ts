@@ -31,10 +31,13 @@ export interface Lines {
 export function blockWriter({
   fd,
   clock,
+  endsTorn = () => null,
   capacityBytes = CAPACITY_BYTES,
 }: {
   readonly fd: number
   readonly clock: Clock
+  /** Whether the file ends within a line, of this or another writer; null unless it is a file. Called after a failure. */
+  readonly endsTorn?: () => boolean | null
   /** Must exceed a block and the longest line. */
   readonly capacityBytes?: number
 }): Lines {
@@ -70,7 +73,10 @@ export function blockWriter({
   function flush(): void {
     try {
       for (;;) {
-        while (begin < end) begin += writeSync(fd, buffer, begin, blockLength())
+        while (begin < end) {
+          if (refusal !== null) repeatCutLine()
+          begin += writeSync(fd, buffer, begin, blockLength())
+        }
         begin = 0
         end = 0
         refusal = null
@@ -83,6 +89,19 @@ export function blockWriter({
       // A full pipe empties in a moment; another error may last.
       wake(refusal === 'EAGAIN' ? RETRY_MS : FLUSH_MS)
     }
+  }
+
+  /** In a file, another writer may have ended the line that a full disk has cut off, so it is repeated whole. */
+  function repeatCutLine(): void {
+    const isTorn = endsTorn()
+    if (isTorn === null) return
+    if (isTorn) writeSync(fd, '\n')
+    begin = lineStart()
+    refusal = null
+  }
+
+  function lineStart(): number {
+    return begin === 0 ? 0 : buffer.lastIndexOf(LINE_END, begin - 1) + 1
   }
 
   /** Returns the length of the longest run of whole lines that fits a block, or of the first line if it is longer. */
@@ -99,9 +118,10 @@ export function blockWriter({
   /** Returns false when the buffer has no room for the line. */
   function append(line: string): boolean {
     if (end + line.length > capacityBytes && begin > 0) {
-      buffer.copyWithin(0, begin, end)
-      end -= begin
-      begin = 0
+      const from = lineStart()
+      buffer.copyWithin(0, from, end)
+      end -= from
+      begin -= from
     }
     if (end + line.length > capacityBytes) return false
     end += buffer.write(line, end, 'latin1')

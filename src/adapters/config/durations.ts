@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { durationMs } from '../../lib/duration.ts'
 
-// A node timer that is set to more fires at once.
-const MAX_TIMER_MS = 2 ** 31 - 1
+// A timer of node that is set to more than 24 days fires at once. Two of these durations and a few seconds fit into one.
+const MAX_TIMER_MS = 864_000_000
 
 /** `<integer><unit>` in milliseconds, above 0. */
 export const duration = atLeast(1)
@@ -22,7 +22,7 @@ export const durationOrNever = v.union(
   'Must be never, or a whole number above 0 and a unit (ms, s, m, h, d), at most 3650d.',
 )
 
-/** Caps a duration at the longest time of a node timer (24 days). */
+/** Caps a duration at ten days, so that timers can take a sum of two. */
 export function timer<Schema extends typeof duration>(schema: Schema) {
   return v.pipe(
     schema,

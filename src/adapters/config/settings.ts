@@ -120,7 +120,8 @@ export const SETTINGS = [
     name: 'TOKEN_CACHE_MAX',
     key: 'tokenCacheMax',
     default: '100000',
-    parser: wholeNumber(1, 100_000_000),
+    // A set of V8 has at most 2^24 elements.
+    parser: wholeNumber(1, 10_000_000),
     meaning: 'maximum number of cached validations; a full cache is never an error',
   }),
   setting({

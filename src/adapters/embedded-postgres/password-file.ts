@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, lchownSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lchownSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import type { ServerAccount } from './server-account.ts'
 import { syncFolder } from './sync-folder.ts'
 
+/** 32 bytes in base64url. */
+const PASSWORD = /^[\w-]{43}$/
+
 /**
  * Returns the password in the folder's file, which it creates unless there is one. `link` is atomic: only one process
- * creates the file, and no process reads it half-written.
+ * creates the file, and no process reads it half-written. Throws `EmbeddedPostgresRefused` when the file is another one.
  */
 export function readOrCreatePassword(
   path: string,
@@ -40,5 +43,13 @@ export function readOrCreatePassword(
       rmSync(draft, { force: true })
     }
   }
-  return readFileSync(file, 'utf8').trim()
+  return readPassword(file)
+}
+
+function readPassword(file: string): string {
+  const text = statSync(file).isFile() ? readFileSync(file, 'utf8').trim() : ''
+  if (PASSWORD.test(text)) return text
+  throw new EmbeddedPostgresRefused(
+    `The password file ${file} does not hold a password of Latchkey. Restore it, or set DATA_DIR to a new folder.`,
+  )
 }

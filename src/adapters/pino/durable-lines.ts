@@ -2,6 +2,7 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { Unavailable } from '../../domain/errors.ts'
 import { OperatorError } from '../../lib/operator-error.ts'
 import { sleepSync } from '../../lib/sleep-sync.ts'
+import { endsTorn } from './torn-end.ts'
 
 const RETRY_MS = 1
 /** The maximum total wait per second: a slow or hanging reader must not stop the process. */
@@ -38,26 +39,29 @@ export function fileLines(path: string): DurableLines {
   }
 }
 
+/** The descriptors whose last line was cut off. Log and audit log may share one. */
+const torn = new Set<number>()
+
 /**
  * Writes lines to a file descriptor, each with one system call, so that lines of several processes never mix; for a pipe
- * that holds for lines of up to 4096 bytes. While a pipe is full, a line waits briefly.
+ * that holds for lines of up to 4096 bytes. While a pipe is full, a line waits briefly. A line that follows one that was
+ * cut off begins on a new one.
  */
 export function durableLines(fd: number, close = () => {}): DurableLines {
   let isClosed = false
-  let isTorn = false
   let secondBeganMs = Number.NEGATIVE_INFINITY
   let waitedMs = 0
 
   return {
     write(line) {
       if (isClosed) throw new Unavailable()
-      // After a line that a full disk cut off, this line must begin on a new one.
-      const bytes = Buffer.from(isTorn ? `\n${line}` : line)
+      const bytes = Buffer.from((endsTorn(fd) ?? torn.has(fd)) ? `\n${line}` : line)
       let written = 0
       while (written < bytes.length) {
         try {
           written += writeSync(fd, bytes, written)
-          isTorn = written < bytes.length
+          if (written < bytes.length) torn.add(fd)
+          else torn.delete(fd)
         } catch (error) {
           const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN'
           if (!isFull || !hasWaited()) throw new Unavailable({ cause: error })
@@ -68,6 +72,7 @@ export function durableLines(fd: number, close = () => {}): DurableLines {
     close() {
       if (isClosed) return
       isClosed = true
+      torn.delete(fd)
       close()
     },
   }

@@ -4,7 +4,7 @@ export interface EndedRequest {
   readonly method: string | null
   /** The route's template; null when no route matched. */
   readonly route: string | null
-  /** The HTTP status code; null when no response was sent. */
+  /** The HTTP status code; null when no response was sent, or it was broken off. */
   readonly status: number | null
   /** Start in milliseconds of the monotonic clock; null when no request could be read. */
   readonly beganMs: number | null

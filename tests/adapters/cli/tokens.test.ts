@@ -59,6 +59,9 @@ describe('token create', () => {
       ['0', /such as 90d/],
       ['3651d', /at most 3650d/],
       ['99999999999999999999d', /at most 3650d/],
+      ['9999-12-31T23:59:59-12:00', /after the year 9999/],
+      ['9999-12-31T23:59:59.999-00:01', /after the year 9999/],
+      ['10000-01-01', /such as 90d/],
     ] as const) {
       const { code, stdout, stderr } = await run([
         'token',

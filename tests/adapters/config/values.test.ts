@@ -199,8 +199,11 @@ const ROWS: readonly Row[] = [
     name: 'TOKEN_CACHE_MAX',
     field: 'tokenCacheMax',
     unset: 100_000,
-    good: [['1', 1]],
-    bad: [...WHOLE_NUMBERS_NOT, '0'],
+    good: [
+      ['1', 1],
+      ['10000000', 10_000_000],
+    ],
+    bad: [...WHOLE_NUMBERS_NOT, '0', '10000001'],
   },
   {
     name: 'REVOCATION',

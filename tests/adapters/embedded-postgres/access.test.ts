@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -109,7 +110,7 @@ test('a missing or wrong password file is refused in one line and leaves no serv
   const home = await preparedFolder(t)
   const cluster = join(home, 'data', 'postgres')
   const file = join(home, 'data', 'password')
-  writeFileSync(file, 'another\n')
+  writeFileSync(file, `${'another-'.repeat(6).slice(0, 43)}\n`)
   assert.match(
     await openHere(t, { home, role: 'service' }).refusal(),
     /^The password in .* is not the password of/,
@@ -117,6 +118,35 @@ test('a missing or wrong password file is refused in one line and leaves no serv
   assert.deepEqual(postmastersOf(cluster), [])
   rmSync(file)
   assert.match(await openHere(t, { home, role: 'service' }).refusal(), /^The password file .* is missing/)
+})
+
+for (const [kind, text] of [
+  ['empty', ''],
+  ['of another program', 'hunter2\n'],
+  ['cut off', 'BgXmgVvjHqtw'],
+  ['of several lines', `${'a'.repeat(43)}\n${'b'.repeat(43)}\n`],
+  ['binary', Buffer.from([0, 255, 254, 1])],
+] as const)
+  test(`a password file that is ${kind} is refused by name before a server starts`, async (t) => {
+    const home = await preparedFolder(t)
+    const file = join(home, 'data', 'password')
+    writeFileSync(file, text)
+    rmSync(join(home, 'data', 'postgres.log'))
+    const message = await openHere(t, { home, role: 'service' }).refusal()
+    assert.match(message, /^The password file (\S+) does not hold a password of Latchkey\. [^\n]*$/)
+    assert.ok(message.includes(file))
+    assert.equal(existsSync(join(home, 'data', 'postgres.log')), false)
+  })
+
+test('a password file in a new folder is not adopted', async (t) => {
+  const home = testFolder(t)
+  mkdirSync(join(home, 'data'), { mode: 0o700 })
+  writeFileSync(join(home, 'data', 'password'), 'hunter2\n')
+  assert.match(
+    await openHere(t, { home, role: 'service' }).refusal(),
+    /^The password file .* does not hold a password/,
+  )
+  assert.deepEqual(readdirSync(join(home, 'data')), ['password'])
 })
 
 test('a folder that contains other files is refused', async (t) => {

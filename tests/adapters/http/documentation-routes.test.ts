@@ -125,10 +125,18 @@ describe('the files of the documentation', () => {
     assert.equal(JSON.parse(body.toString()).reason, 'method_not_allowed')
   })
 
+  test('are where / redirects to', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers, body } = await get('/', { method })
+      assert.deepEqual([status, headers.location, body.length], [302, '/docs', 0])
+    }
+    assert.equal((await get('/', { method: 'POST' })).headers.allow, 'GET, HEAD, OPTIONS')
+  })
+
   test('are not served with DOCS=off', async () => {
     const silent = await startApp({ env: { DOCS: 'off' }, database: app.database })
     try {
-      for (const path of Object.keys(TYPES))
+      for (const path of ['/', ...Object.keys(TYPES)])
         assert.equal((await get(path, {}, silent.port)).status, 404, path)
       assert.equal((await get('/livez', {}, silent.port)).status, 200)
     } finally {

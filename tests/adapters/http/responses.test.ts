@@ -15,7 +15,7 @@ import {
   ValidationFailed,
 } from '../../../src/domain/errors.ts'
 import { deferred } from '../../support/fakes.ts'
-import { type RunningApp, startApp } from '../../support/running-app.ts'
+import { type RunningApp, SERVICE_SECRET, startApp } from '../../support/running-app.ts'
 import { until } from '../../support/until.ts'
 
 const LINE = { sku: 'A-1', secret: 'not for you' }
@@ -60,10 +60,50 @@ async function* slowly() {
   }
 }
 
+/** Fields of a handler that are named like those of the service. */
+const FORGED = {
+  level: 'fatal',
+  time: 0,
+  event: 'login.succeeded',
+  audit: true,
+  request_id: 'forged',
+  trace_id: 'forged',
+  route: null,
+  level_: 'kept',
+}
+
 /** Yields one item, then waits forever. */
 async function* stuck() {
   yield LINE
   await new Promise(() => {})
+}
+
+/** Yields an item, and the others when `more` resolves. */
+let more = deferred<void>()
+async function* interrupted() {
+  yield LINE
+  await more.promise
+  yield LINE
+}
+
+/** Yields items that each keep the processor busy, and counts how often other work ran meanwhile. */
+let turns = 0
+function* busily() {
+  turns = 0
+  let isDone = false
+  const count = () => void (isDone || (++turns && setImmediate(count)))
+  setImmediate(count)
+  try {
+    for (let item = 0; item < 100; item++) {
+      for (const endMs = performance.now() + 2; performance.now() < endMs; );
+      yield LINE
+    }
+  } finally {
+    isDone = true
+  }
+}
+async function* busilyAsync() {
+  yield* busily()
 }
 
 /** A thenable of a library, whose work begins on the first `then`. */
@@ -108,6 +148,10 @@ describe("A handler's response", () => {
           handle: () => streamed('lines', slowly()),
         }),
         route('GET /list/stuck', { auth: 'none', deadlineMs: 200, handle: () => streamed('lines', stuck()) }),
+        route('GET /list/interrupted', { auth: 'none', handle: () => streamed('lines', interrupted()) }),
+        route('GET /list/short', { auth: 'none', deadlineMs: 20, handle: () => streamed('lines', stuck()) }),
+        route('GET /list/busy', { auth: 'none', handle: () => streamed('lines', busily()) }),
+        route('GET /list/busy-async', { auth: 'none', handle: () => streamed('lines', busilyAsync()) }),
         route('GET /list/described', {
           auth: 'none',
           returns: v.pipe(returns, v.description('Lines.')),
@@ -181,6 +225,7 @@ describe("A handler's response", () => {
           auth: 'none',
           handle({ params, log }) {
             log.info('refusals.asked', { name: params.name, times: 1 })
+            if (params.name === 'forged') log.warn('refusals.forged', FORGED)
             if (params.name === 'shared') throw new ClientGone()
             if (params.name === 'unknown') throw new OutOfStock('None is left.')
             if (params.name === 'absent') throw new NotFound('There is no such order.')
@@ -228,6 +273,50 @@ describe("A handler's response", () => {
     const { status, body } = await app.call('/api/list?count=5&fails=0', { method: 'GET' })
     assert.deepEqual([status, body.reason], [500, 'internal'])
   })
+
+  it('is a failure like any other as long as nothing of a list has been sent', async () => {
+    const failed = await app.call('/api/list?count=5&fails=3', { method: 'GET' })
+    assert.deepEqual([failed.status, failed.body.reason], [500, 'internal'])
+    const late = await app.call('/api/list/short', { method: 'GET' })
+    assert.deepEqual([late.status, late.body.reason], [503, 'unavailable'])
+  })
+
+  it('is logged and counted as broken off, not as 200, when a list fails later', async () => {
+    const linesBefore = app.logLines.length
+    await assert.rejects(app.call('/api/list?count=50000&fails=40000', { method: 'GET' }))
+    const find = () =>
+      app.logLines.slice(linesBefore).find((line) => line.includes('The response was broken off.'))
+    await until(() => find() !== undefined)
+    assert.match(find() ?? '', /"route":"\/api\/list".*"message":"The store broke\."/)
+    const { body: text } = await app.call('/metrics', { method: 'GET', token: SERVICE_SECRET })
+    assert.match(
+      text,
+      /^http_server_request_duration_seconds_count\{[^}]*http_route="\/api\/list",http_response_status_code=""\} \d+$/m,
+    )
+  })
+
+  it('begins with the items that a slow list has, and continues with the others', async () => {
+    more = deferred()
+    const asking = request({ port: app.port, path: '/api/list/interrupted' }).end()
+    const [response] = (await once(asking, 'response')) as [IncomingMessage]
+    response.setEncoding('utf8')
+    let text = ''
+    response.on('data', (part) => {
+      text += part
+    })
+    await until(() => text.includes('A-1'))
+    assert.equal(text, `{"success":true,"lines":[${JSON.stringify(LINE)}`)
+    more.resolve()
+    await once(response, 'end')
+    assert.deepEqual(JSON.parse(text).lines, [LINE, LINE])
+  })
+
+  for (const kind of ['busy', 'busy-async'])
+    it(`lets other work run while a list never waits: ${kind}`, async () => {
+      const { body } = await app.call(`/api/list/${kind}`, { method: 'GET' })
+      assert.equal(body.lines.length, 100)
+      assert.ok(turns > 5, `${turns} turns of the event loop`)
+    })
 
   it('is aborted when a list fails later, so that a partial list does not look complete', async () => {
     await assert.rejects(app.call('/api/list?count=50000&fails=40000', { method: 'GET' }))
@@ -405,5 +494,28 @@ describe("A handler's response", () => {
       [line.event, line.name, line.times, line.request_id, line.route],
       ['refusals.asked', 'absent', 1, 'mine', '/api/refusals/:name'],
     )
+  })
+
+  it('has a log in which no field of a handler replaces one of the service', async () => {
+    const linesBefore = app.logLines.length
+    await app.call('/api/refusals/forged', { method: 'GET', headers: { 'X-Request-Id': 'mine' } })
+    const text = app.logLines.slice(linesBefore).find((line) => line.includes('refusals.forged')) ?? ''
+    for (const name of ['level', 'time', 'event', 'request_id', 'route'])
+      assert.equal(text.split(`"${name}":`).length, 2, name)
+    const { time, ...line } = JSON.parse(text)
+    assert.match(time, /^\d{4}-/)
+    assert.deepEqual(line, {
+      level: 'warn',
+      time_: 0,
+      event_: 'login.succeeded',
+      audit_: true,
+      request_id_: 'forged',
+      trace_id_: 'forged',
+      route_: null,
+      level_: 'kept',
+      request_id: 'mine',
+      route: '/api/refusals/:name',
+      event: 'refusals.forged',
+    })
   })
 })

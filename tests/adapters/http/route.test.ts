@@ -32,6 +32,7 @@ describe('a route declaration', () => {
     // @ts-expect-error a path begins with a slash
     ['a path without a slash', () => route('GET a', { auth: 'none', handle })],
     ['a trailing slash', () => route('GET /a/', { auth: 'none', handle })],
+    ['the path of the folder itself', () => route('GET /', { auth: 'none', handle })],
     ['an empty segment', () => route('GET /a//b', { auth: 'none', handle })],
     ['a wildcard', () => route('GET /a/*', { auth: 'none', handle })],
     ['a regular expression', () => route('GET /a/:id(\\d+)', { auth: 'none', handle })],

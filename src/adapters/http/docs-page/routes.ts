@@ -1,3 +1,4 @@
+import { respond } from '../response/custom-response.ts'
 import { FileResponse } from '../response/file-response.ts'
 import { CSS, HTML, JAVASCRIPT, pageRoutes, SVG } from '../response/page-files.ts'
 import type { Route } from '../routing/declared-route.ts'
@@ -5,7 +6,10 @@ import { probe } from '../routing/route.ts'
 
 const inFolder = (name: string) => new URL(`./public/${name}`, import.meta.url)
 
-/** Returns the routes of the OpenAPI document, which is created on its first request, and of the page that shows it. */
+/**
+ * Returns the routes of the OpenAPI document, which is created on its first request, and of the page that shows it, to which
+ * `/` redirects.
+ */
 export function documentationRoutes(document: () => Promise<object>): readonly Route[] {
   let cached: Promise<FileResponse> | null = null
   return [
@@ -22,6 +26,7 @@ export function documentationRoutes(document: () => Promise<object>): readonly R
         return cached
       },
     }),
+    probe('GET /', { handle: () => respond({ status: 302, headers: { Location: '/docs' } }) }),
     ...pageRoutes([
       ['/docs', inFolder('index.html'), HTML],
       ['/docs/look.css', inFolder('look.css'), CSS],

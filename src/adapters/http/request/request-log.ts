@@ -10,10 +10,18 @@ export interface RequestLog {
 
 type RequestLogFields = Readonly<Record<string, string | number | boolean | null>>
 
+/** The fields that the service itself writes. A handler's field of this name gets a `_` behind it. */
+const RESERVED: ReadonlySet<string> = new Set([
+  ...['level', 'time', 'event', 'audit'],
+  ...['request_id', 'trace_id', 'route'],
+])
+
 /** Returns a log that adds the request's id, trace id and route to each line. */
 export function requestLog(log: Log, { requestId, traceId, route }: Exchange): RequestLog {
   const withRequest = (fields: RequestLogFields = {}): LogFields => ({
-    ...fields,
+    ...Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [RESERVED.has(name) ? `${name}_` : name, value]),
+    ),
     request_id: requestId,
     ...(traceId === null ? {} : { trace_id: traceId }),
     ...(route === null ? {} : { route }),

@@ -62,7 +62,6 @@ async function sendReadable(
     async produce(write) {
       for (; !next.done; next = await chunks.next()) await write(next.value)
       signal.throwIfAborted()
-      return null
     },
     close() {
       signal.removeEventListener('abort', stop)

@@ -1,19 +1,18 @@
 import * as v from 'valibot'
-import type { MaybePromise } from '../../../lib/maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../../../lib/maybe-promise.ts'
 import type { Route } from '../routing/declared-route.ts'
 import { unwrap } from '../routing/schema-entries.ts'
 import type { Exchange } from '../server/exchange.ts'
 import { toJsonText } from './json-body.ts'
-import { COMMON, CONTENT_TYPE, writeHead } from './response.ts'
+import { ListWriter } from './list-writer.ts'
 import { conforming } from './response-mismatch.ts'
-import { type StreamedBody, sendStream } from './send-stream.ts'
 import type { StreamedList } from './streamed-list.ts'
 
-/** Characters of a list that are written at once. */
-const CHUNK_CHARACTERS = 16 * 1024
-
-/** Sends a response whose list is read while it is sent, without fields that the route does not declare. */
-export async function sendList(
+/**
+ * Sends a list while its source is read. A failure before the first bytes are sent gets a response like any other; later,
+ * the response is broken off. Rejects with the failure, also while the source is waited for.
+ */
+export function sendList(
   exchange: Exchange,
   route: Route,
   { field, items, fields }: StreamedList,
@@ -21,37 +20,42 @@ export async function sendList(
 ): Promise<void> {
   const { status, returns } = route
   const declared = returns === null ? fields : conforming(withoutField(returns, field), fields)
-  const texts = serializeItems(items, returns === null ? null : itemSchema(returns, field))
-  let next: IteratorResult<string>
-  const streamed: StreamedBody = {
-    async begin() {
-      next = await texts.next()
-    },
-    writeHead() {
-      writeHead(exchange, status, [...CONTENT_TYPE, ...COMMON, 'X-Request-Id', exchange.requestId])
-    },
-    async produce(write) {
-      let text = `${toJsonText(declared).slice(0, -1)},${JSON.stringify(field)}:[`
-      for (let comma = ''; !next.done; comma = ',', next = await texts.next()) {
-        exchange.signal.throwIfAborted()
-        text += comma + next.value
-        if (text.length < CHUNK_CHARACTERS) continue
-        await write(text)
-        text = ''
+  const schema = returns === null ? null : itemSchema(returns, field)
+  return new Promise((resolve, reject) => {
+    let failure: unknown = null
+    const fail = (error: unknown) => {
+      failure ??= exchange.signal.aborted ? exchange.signal.reason : error
+      writer.abandon()
+      reject(failure)
+    }
+    const writer = new ListWriter({ exchange, status, authenticate, onFailure: fail })
+    const head = `${toJsonText(declared).slice(0, -1)},${JSON.stringify(field)}:[`
+    copyItems().then(resolve, fail)
+
+    async function copyItems(): Promise<void> {
+      const source = iterate(items)
+      try {
+        for (let before = head; ; before = ',') {
+          const step = source.next()
+          const next = isPromise(step) ? await step : step
+          if (failure !== null) return
+          if (next.done) return await writer.end(before === head ? `${head}]}` : ']}')
+          const item = isPromise(next.value) ? await next.value : next.value
+          const text = JSON.stringify(schema === null ? item : conforming(schema, item)) ?? 'null'
+          if (exchange.request.method === 'HEAD') return await writer.end('')
+          const writing = writer.add(before + text)
+          if (isPromise(writing)) await writing
+          exchange.signal.throwIfAborted()
+        }
+      } finally {
+        await source.return?.()
       }
-      return `${text}]}`
-    },
-    close: () => texts.return(),
-  }
-  await sendStream(exchange, streamed, authenticate)
+    }
+  })
 }
 
-async function* serializeItems(
-  items: StreamedList['items'],
-  schema: v.GenericSchema | null,
-): AsyncGenerator<string, void> {
-  for await (const item of items)
-    yield JSON.stringify(schema === null ? item : conforming(schema, item)) ?? 'null'
+function iterate(items: StreamedList['items']): AsyncIterator<unknown> | Iterator<unknown> {
+  return Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]()
 }
 
 /** Returns the schema without the list. Throws if the schema checks the whole response, which streaming cannot support. */

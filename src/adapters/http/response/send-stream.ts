@@ -10,8 +10,8 @@ export interface StreamedBody {
   /** Produces the first part, before the head is sent. */
   begin(): Promise<void>
   writeHead(): void
-  /** Writes the parts, and resolves with text that ends the body, or null. Not called for HEAD. */
-  produce(write: (part: string | Uint8Array) => Promise<void>): Promise<string | null>
+  /** Writes the parts. Not called for HEAD. */
+  produce(write: (part: string | Uint8Array) => Promise<void>): Promise<void>
   /** Releases the source. Always called. */
   close(): MaybePromise<unknown>
 }
@@ -35,15 +35,13 @@ export async function sendStream(
     if (!exchange.isWhole) request.resume()
     if (request.method === 'HEAD') return void response.end()
     exchange.streams = true
-    const rest = await body.produce(write)
-    if (rest !== null) await reauthenticate()
+    await body.produce(write)
     exchange.streams = false
-    if (rest === null) response.end()
-    else response.end(rest)
+    response.end()
     if (!exchange.isWhole) request.resume()
   } catch (error) {
     // An incomplete body must not look complete.
-    if (exchange.responded) response.destroy()
+    if (exchange.responded) exchange.breakOff()
     throw signal.aborted ? signal.reason : error
   } finally {
     await body.close()

@@ -15,8 +15,9 @@ export class StreamedList<Field extends string = string, Item = unknown, Fields 
 }
 
 /**
- * Responds with a large list: `streamed('orders', rows)` is sent as `{ "success": true, "orders": [ … ] }`. A failure before
- * the first item gets a response like any other. After that the response cannot change, and the connection is reset.
+ * Responds with a large list: `streamed('orders', rows)` is sent as `{ "success": true, "orders": [ … ] }`, in pieces of
+ * 16 KiB, or 50 ms after an item that nothing follows. A failure before the first piece gets a response like any other.
+ * After that the response cannot change, and the connection is reset.
  */
 export function streamed<Field extends string, Item, Fields extends ResponseFields = Record<never, never>>(
   field: Field,

@@ -9,7 +9,7 @@ import { fieldNames, isBigint, objectEntries, takesText } from './schema-entries
 /** Node runs a timer of a longer delay immediately. */
 const MAX_AMOUNT = 2 ** 31 - 1
 
-/** Yields a sentence for each mistake in a declaration. `names` are the parameters of the path. */
+/** Yields a sentence for each mistake in a declaration. `path` is the whole path, `names` are its parameters. */
 export function* findProblems(
   method: Method,
   path: string,
@@ -17,7 +17,7 @@ export function* findProblems(
   declaration: Declaration,
 ): Generator<string> {
   const { auth, abilities = [], scopes = [], returns = null, status = 200 } = declaration
-  if (!/^(\/(:[a-z][A-Za-z0-9]*|[A-Za-z0-9._~-]+))+$/.test(path)) {
+  if (!/^(\/|(\/(:[a-z][A-Za-z0-9]*|[A-Za-z0-9._~-]+))+)$/.test(path)) {
     yield 'a path has segments of letters, digits and ._~-, or :parameters, without a trailing slash.'
   }
   if (new Set(names).size < names.length) yield 'the path has the same parameter twice.'

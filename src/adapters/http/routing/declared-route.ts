@@ -97,7 +97,7 @@ export function declareRoute(base: string, pattern: string, declaration: Declara
   }
   const names: readonly string[] = path.match(/(?<=:)\w+/g) ?? []
   const { auth, handle } = declaration
-  const [problem] = [...findProblems(method, path, names, declaration)]
+  const [problem] = [...findProblems(method, base + path, names, declaration)]
   if (problem !== undefined || auth === undefined || handle === undefined) {
     throw new RouteRefused(`Route "${pattern}": ${problem}`)
   }

@@ -115,7 +115,7 @@ export function createDispatch(
       fail(exchange, late)
       exchange.cancel(late)
       // A partly sent list cannot become a failure, and its producer may ignore the signal.
-      if (exchange.streams) exchange.response.destroy()
+      if (exchange.streams) exchange.breakOff()
     }, deadlineMs)
     exchange.response.once('close', () => clearTimeout(timer))
   }

@@ -39,7 +39,10 @@ export function createFailureHandler(
     }
   }
 
-  function logFailure({ requestId, address, traceId, request, route }: Exchange, error: LatchkeyError): void {
+  function logFailure(
+    { requestId, address, traceId, request, route, responded }: Exchange,
+    error: LatchkeyError,
+  ): void {
     const { cause } = error
     onError(error instanceof Internal ? cause : error)
     // A bug is always logged with its request ID.
@@ -49,6 +52,7 @@ export function createFailureHandler(
       ...(traceId === null ? {} : { trace_id: traceId }),
       ...(request.method === undefined ? {} : { method: request.method }),
       ...(route === null ? {} : { route }),
+      ...(responded ? { detail: 'The response was broken off.' } : {}),
       ...describeError(cause ?? error, { messages: logErrorMessages }),
     })
   }

@@ -141,7 +141,7 @@ export function probe(
   declaration: {
     readonly summary?: string
     readonly tags?: readonly string[]
-    handle(context: RequestContext): MaybePromise<ResponseFields | FileResponse | undefined>
+    handle(context: RequestContext): MaybePromise<ResponseFields | FileResponse | CustomResponse | undefined>
   },
 ): Route {
   return declareRoute('', pattern, { ...declaration, auth: 'none' })

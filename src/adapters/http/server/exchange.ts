@@ -34,6 +34,7 @@ export class Exchange implements RespondedRequest, Requester {
   /** Whether the body arrived after the head, so that earlier checks may be out of date. */
   bodyWasLate = false
   span: RequestSpan | null = null
+  private isBrokenOff = false
   private cancelled: Error | null = null
   /** Created on first use: it costs more than all other steps of a request together. */
   private cancelling: AbortController | null = null
@@ -99,9 +100,15 @@ export class Exchange implements RespondedRequest, Requester {
     return this.request.method ?? null
   }
 
-  /** Null until the response has started. */
+  /** Null until the response has started, and when it was broken off. */
   get status(): number | null {
-    return this.responded ? this.response.statusCode : null
+    return this.responded && !this.isBrokenOff ? this.response.statusCode : null
+  }
+
+  /** Ends a response that has started and cannot be completed, so that its client notices. */
+  breakOff(): void {
+    this.isBrokenOff = true
+    this.response.destroy()
   }
 
   /** Reports that the rest of the body will not arrive or cannot be parsed. */
