@@ -231,9 +231,9 @@ describe('A check of a database', () => {
     const failing = async () => Promise.reject(new Error('corrupt'))
     const nowhere = { reachable: false, current: false }
     const opened = { close: async () => {} } as OpenDatabase
-    assert.deepEqual(await checkDatabase({ ...opened, ready: failing }), nowhere)
+    assert.deepEqual(await checkDatabase({ ...opened, ready: failing }, systemClock), nowhere)
     assert.deepEqual(
-      await checkDatabase({ ...opened, ready: async () => true, checkStatus: failing }),
+      await checkDatabase({ ...opened, ready: async () => true, checkStatus: failing }, systemClock),
       nowhere,
     )
   })

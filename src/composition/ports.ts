@@ -11,6 +11,7 @@ import { instrumentedLoginTokens, instrumentedSecrets } from '../adapters/promet
 import type { ServiceMetrics } from '../adapters/prometheus/service-metrics.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
 import { zxcvbnPasswordBlocklist } from '../adapters/zxcvbn/password-blocklist.ts'
+import { boundCalls } from '../application/bounded-calls.ts'
 import type { Configuration } from '../application/configuration.ts'
 import { type CachedToken, cachedLoginTokens } from '../application/login-tokens/cached.ts'
 import { invalidatingCustomers, invalidatingLoginTokens } from '../application/login-tokens/invalidating.ts'
@@ -61,13 +62,13 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
   const lifetimeMs = cacheLifetimeMs(shared, configuration)
   const invalidations = shared ?? unsharedInvalidations(options.role, clock, lifetimeMs)
   const ports: Ports = {
-    customers: invalidatingCustomers(customers, invalidations),
+    customers: invalidatingCustomers(boundCalls(customers, clock), invalidations),
     // Also without a cache: other instances may have one.
-    loginTokens: withCache(invalidatingLoginTokens(loginTokens, invalidations)),
+    loginTokens: withCache(invalidatingLoginTokens(boundCalls(loginTokens, clock), invalidations)),
     invalidations,
     passwords,
     blocklist,
-    throttle,
+    throttle: boundCalls(throttle, clock),
     secrets,
     serviceSecrets,
     clock,

@@ -1,19 +1,28 @@
 import type { ReadinessReport } from '../adapters/http/routes/probe-routes.ts'
+import { settleWithin } from '../application/bounded-calls.ts'
 import type { DatabaseStatus, Readiness } from '../application/jobs/readiness.ts'
 import type { OpenDatabase } from '../application/ports/database.ts'
 import type { Invalidations } from '../application/ports/invalidations.ts'
 import { STORE_TIMEOUT_MS } from '../application/use-cases/use-cases.ts'
+import type { Clock } from '../lib/clock.ts'
 
-/** Checks once whether the database is reachable and its schema is current. Never throws. */
-export async function checkDatabase(database: OpenDatabase): Promise<DatabaseStatus> {
+/** Checks once whether the database is reachable and its schema is current. Never throws, and waits a second at most. */
+export async function checkDatabase(
+  database: OpenDatabase,
+  clock: Pick<Clock, 'after'>,
+): Promise<DatabaseStatus> {
   try {
-    if (database.checkStatus !== undefined) return await database.checkStatus(STORE_TIMEOUT_MS)
-    const isReady = await database.ready(STORE_TIMEOUT_MS)
-    return { reachable: isReady, current: isReady }
+    return await settleWithin(checkStatus(database), STORE_TIMEOUT_MS, clock)
   } catch {
-    // A custom database may throw nevertheless, and no caller handles the rejection of a periodic check.
+    // A custom database may throw or ignore its timeout nevertheless, and no caller handles the rejection of a periodic check.
     return { reachable: false, current: false }
   }
+}
+
+async function checkStatus(database: OpenDatabase): Promise<DatabaseStatus> {
+  if (database.checkStatus !== undefined) return database.checkStatus(STORE_TIMEOUT_MS)
+  const isReady = await database.ready(STORE_TIMEOUT_MS)
+  return { reachable: isReady, current: isReady }
 }
 
 /**

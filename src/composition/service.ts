@@ -81,7 +81,7 @@ async function start<Me extends ObjectSchema, Open extends OpenDatabase>(
   await startWorker(options, database, lifecycle)
   const useCases = instrumentedUseCases(createUseCases(ports, configuration), metrics)
 
-  const readiness = debouncedReadiness(() => checkDatabase(database), ports.clock)
+  const readiness = debouncedReadiness(() => checkDatabase(database, ports.clock), ports.clock)
   lifecycle.onStop(readiness.close)
   const ops = openOps({ configuration, version, clock: ports.clock, collect, times: options.samplingTimes })
   const publicUrl = () => configuration.publicUrl ?? lifecycle.address

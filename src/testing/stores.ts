@@ -1,14 +1,24 @@
-import { it } from 'node:test'
 import type { Customers } from '../application/ports/customers.ts'
 import type { LoginTokens } from '../application/ports/login-tokens.ts'
 import type { Customer } from '../domain/customer.ts'
 import type { Digest, LoginToken } from '../domain/login-token.ts'
 import { aCustomer, aDigest, aLoginToken, aPasswordHash } from './builders.ts'
+import type { Release } from './holds.ts'
+import { type TestContext, type TestRunner, withTimeout } from './runner.ts'
 
-/** The two stores of one database, initially empty. */
+/**
+ * The two stores of one database, initially empty, and functions that disturb them as another process or the network does.
+ * Without one of these functions, its tests are skipped.
+ */
 export interface Stores {
   readonly customers: Customers
   readonly loginTokens: LoginTokens
+  /** Makes the database stop responding, such as by a proxy that holds its connections, until it is released. */
+  readonly stall?: () => Promise<Release>
+  /** Locks the row of a token, as a transaction of another process does. The lock may cover more. */
+  readonly lockToken?: (id: string) => Promise<Release>
+  /** Holds what a prune of another process holds. Left out when a prune cannot be interrupted. */
+  readonly holdPrune?: () => Promise<Release>
   /** Called after the test, whether or not it passed. */
   dispose(): Promise<void>
 }
@@ -19,21 +29,38 @@ export type CreateStores = () => Promise<Stores>
 /** The timeout of a store in milliseconds. It is long because test files run in parallel. */
 export const TIMEOUT_MS = 30_000
 
-/** The options of a contract test: its timeout. Most take milliseconds. */
-export const SENTENCE = { timeout: 120_000 }
+/** A function of `Stores` that disturbs them. */
+type Disturbance = 'stall' | 'lockToken' | 'holdPrune'
 
-/** Returns a function that declares a test of a contract, with its own stores. */
-export function sentencesOn(
-  create: CreateStores,
-): (title: string, check: (stores: Stores) => Promise<void>) => void {
-  return (title, check) => {
-    it(title, SENTENCE, async () => {
+/** Returns the functions that declare the suite of a contract and its tests, each with its own stores. */
+export function sentencesOn(create: CreateStores, runner: TestRunner | undefined) {
+  const { describe, it } = withTimeout(runner)
+  return { describe, sentence, disturbed }
+
+  function sentence(
+    title: string,
+    check: (stores: Stores, context: TestContext | undefined) => Promise<void>,
+  ): void {
+    it(title, async (context?: TestContext) => {
       const stores = await create()
       try {
-        await check(stores)
+        await check(stores, context)
       } finally {
         await stores.dispose()
       }
+    })
+  }
+
+  /** Declares a test that needs a disturbance of the stores, and is skipped without it. */
+  function disturbed<Name extends Disturbance>(
+    name: Name,
+    title: string,
+    check: (stores: Stores, disturb: NonNullable<Stores[Name]>) => Promise<void>,
+  ): void {
+    sentence(title, async (stores, context) => {
+      const disturb = stores[name]
+      if (disturb === undefined) return context?.skip?.(`The stores have no function ${name}.`)
+      await check(stores, disturb)
     })
   }
 }

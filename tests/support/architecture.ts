@@ -68,7 +68,9 @@ export const MODULES: readonly Module[] = [
 
   // Ships for the tests of implementers. Its app is composed like a service.
   { path: 'testing/test-app.ts', modules: 'every', packages: [], node: true },
-  { path: 'testing', modules: core, packages: [], node: true },
+  // Opens databases by their settings, also in another process.
+  { path: 'testing/database', modules: 'every', packages: [], node: true, process: true },
+  { path: 'testing', modules: [...core, 'testing/database'], packages: [], node: true },
 
   // The only folders that may import several adapters.
   { path: 'composition', modules: 'every', packages: 'every', node: true, process: true },

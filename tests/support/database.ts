@@ -70,6 +70,20 @@ export async function sqlOn<Row extends QueryResultRow>(
   }
 }
 
+/** Runs one statement in a transaction that stays open until it is released. */
+export async function holdTransaction(
+  url: string,
+  text: string,
+  values: readonly unknown[],
+): Promise<() => Promise<void>> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query('begin')
+  await client.query(text, [...values])
+  return () => client.end()
+}
+
 function withDatabase(serverUrl: string, name: string): string {
   const url = new URL(serverUrl)
   url.pathname = `/${name}`

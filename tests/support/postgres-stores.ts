@@ -2,8 +2,10 @@ import { type DatabasePool, openPool } from '../../src/adapters/postgres/connect
 import type { DatabaseEvent } from '../../src/adapters/postgres/connection/pool-options.ts'
 import { postgresCustomers } from '../../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts'
+import { PRUNE_LOCK } from '../../src/adapters/postgres/token-maintenance.ts'
 import type { Stores } from '../../src/testing/stores.ts'
-import { createTestDatabase, type TestDatabase } from './database.ts'
+import { createTestDatabase, holdTransaction, type TestDatabase } from './database.ts'
+import { openTcpProxy } from './tcp-proxy.ts'
 
 /** A test database with the adapters on it. */
 export interface PostgresStores extends Stores {
@@ -16,15 +18,30 @@ export interface PostgresStores extends Stores {
   close(): Promise<void>
 }
 
-/** Creates a database and opens a pool on it. */
-export async function openPostgresStores({ max = 10, prepared = true } = {}): Promise<PostgresStores> {
+/** Creates a database and opens a pool on it. With `stallable`, the pool connects through a proxy. */
+export async function openPostgresStores({
+  max = 10,
+  prepared = true,
+  stallable = false,
+} = {}): Promise<PostgresStores> {
   const database = await createTestDatabase()
+  const proxy = stallable ? await openTcpProxy(database.url) : null
   const events: DatabaseEvent[] = []
-  const pool = openPool({ url: database.url, max, prepared, onEvent: (event) => events.push(event) })
+  const { url } = proxy ?? database
+  const pool = openPool({ url, max, prepared, onEvent: (event) => events.push(event) })
   const stores: Stores = {
     customers: postgresCustomers(pool),
     loginTokens: postgresLoginTokens(pool),
     dispose: async () => {},
+    ...(proxy !== null && {
+      async stall() {
+        proxy.freeze()
+        return async () => proxy.thaw()
+      },
+    }),
+    lockToken: (id) =>
+      holdTransaction(database.url, 'select from login_tokens where id = $1 for update', [id]),
+    holdPrune: () => holdTransaction(database.url, 'select pg_advisory_xact_lock($1)', [PRUNE_LOCK]),
   }
   return {
     ...stores,
@@ -37,6 +54,7 @@ export async function openPostgresStores({ max = 10, prepared = true } = {}): Pr
     },
     async close() {
       await pool.close()
+      await proxy?.close()
       await database.drop()
     },
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
 import type { AuditLog } from '../../application/ports/audit-log.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import type { Recorded } from '../recorded.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 
 /** An audit log with functions that a test needs. */
 export interface ReadableAuditLog {
@@ -18,7 +18,8 @@ export interface ReadableAuditLog {
  * cannot be written throws `Unavailable`. `create` returns an empty log; it is called for each test. There are no
  * concurrent tests, because the port is synchronous. Takes the time of 1,003 writes.
  */
-export function auditLogContract(name: string, create: () => ReadableAuditLog): void {
+export function auditLogContract(name: string, create: () => ReadableAuditLog, runner?: TestRunner): void {
+  const { describe, it } = withTimeout(runner)
   describe(`${name} keeps the contract of AuditLog:`, () => {
     it('an event is stored with its fields when `record` returns', () => {
       const { audit, read } = create()
@@ -51,7 +52,11 @@ export function auditLogContract(name: string, create: () => ReadableAuditLog): 
     it('an event that cannot be written throws `Unavailable`', () => {
       const { audit, disconnect } = create()
       disconnect()
-      assert.throws(() => audit.record('token.revoked', { reason: 'logout', tokenId: 't1' }), Unavailable)
+      assert.throws(
+        () => audit.record('token.revoked', { reason: 'logout', tokenId: 't1' }),
+        Unavailable,
+        '`record` reported success',
+      )
     })
   })
 }

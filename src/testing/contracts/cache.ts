@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
 import type { Cache } from '../../application/ports/cache.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 
 /** A cache, and a function that advances its clock by `ms` milliseconds. */
 export interface TimedCache {
@@ -14,7 +14,12 @@ export interface TimedCache {
  * function that advances its clock; it is called for each test. There are no concurrent tests, because the port is
  * synchronous. Takes 0.1 s.
  */
-export function cacheContract(name: string, create: (maxEntries: number) => TimedCache): void {
+export function cacheContract(
+  name: string,
+  create: (maxEntries: number) => TimedCache,
+  runner?: TestRunner,
+): void {
+  const { describe, it } = withTimeout(runner)
   describe(`${name} keeps the contract of Cache:`, () => {
     sentence('a key that was never set has no value', ({ cache }) => {
       for (const key of ['a', '', 'd9c73349']) {

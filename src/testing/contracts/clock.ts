@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
 import type { Clock } from '../../lib/clock.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 
 /** A clock, and a function that resolves once at least `ms` milliseconds have passed on it. */
 export interface PassingClock {
@@ -12,7 +12,8 @@ export interface PassingClock {
  * The contract of `Clock`: the monotonic clock never goes backwards, and a timer calls once, in a later task, never early,
  * and not after it was cancelled. `create` is called for each test. Takes 0.2 s on a clock that follows the machine's.
  */
-export function clockContract(name: string, create: () => PassingClock): void {
+export function clockContract(name: string, create: () => PassingClock, runner?: TestRunner): void {
+  const { describe, it } = withTimeout(runner)
   describe(`${name} keeps the contract of Clock:`, () => {
     it('both clocks advance, and the monotonic one never goes backwards', async () => {
       const { clock, pass } = create()
@@ -20,13 +21,13 @@ export function clockContract(name: string, create: () => PassingClock): void {
       let lastMs = firstMs
       for (let reading = 0; reading < 10_000; reading++) {
         const nowMs = clock.monotonicMs()
-        assert.ok(nowMs >= lastMs)
+        assert.ok(nowMs >= lastMs, `${nowMs} after ${lastMs}`)
         lastMs = nowMs
       }
       await pass(20)
-      assert.ok(clock.monotonicMs() - firstMs >= 20)
+      assert.ok(clock.monotonicMs() - firstMs >= 20, 'the monotonic clock did not advance by 20 ms')
       // The resolution of a wall clock is a millisecond.
-      assert.ok(clock.nowMs() - wallMs >= 19)
+      assert.ok(clock.nowMs() - wallMs >= 19, 'the wall clock did not advance by 20 ms')
     })
 
     it('a timer calls once and never early', async () => {

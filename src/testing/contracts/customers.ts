@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { describe } from 'node:test'
+import type { Customers } from '../../application/ports/customers.ts'
 import { aCustomer, aPasswordHash } from '../builders.ts'
+import { assertUnavailable } from '../holds.ts'
 import { raceEnding } from '../races.ts'
+import type { TestRunner } from '../runner.ts'
 import {
   type CreateStores,
   login,
@@ -21,8 +23,8 @@ import {
  * password and against a disable. `create` returns empty stores for each test; a call has a timeout of 30 s. Takes 0.25 s
  * in memory, and 3 to 6 s on PostgreSQL.
  */
-export function customersContract(name: string, create: CreateStores): void {
-  const sentence = sentencesOn(create)
+export function customersContract(name: string, create: CreateStores, runner?: TestRunner): void {
+  const { describe, sentence, disturbed } = sentencesOn(create, runner)
   describe(`${name} keeps the contract of Customers:`, () => {
     sentence('a customer is returned as it was stored', async ({ customers }) => {
       const stored = [
@@ -34,7 +36,7 @@ export function customersContract(name: string, create: CreateStores): void {
         },
       ]
       for (const credentials of stored) {
-        assert.equal(await customers.add(credentials, TIMEOUT_MS), true)
+        assert.equal(await customers.add(credentials, TIMEOUT_MS), true, credentials.customer.email)
         assert.deepEqual(await customers.findByEmail(credentials.customer.email, TIMEOUT_MS), credentials)
       }
     })
@@ -44,7 +46,7 @@ export function customersContract(name: string, create: CreateStores): void {
       async (stores) => {
         const { id } = await storedCustomer(stores, { email: 'Ada@Example.com' })
         for (const email of ['ada@example.com', 'ADA@EXAMPLE.COM', 'aDa@eXample.com']) {
-          assert.equal((await stores.customers.findByEmail(email, TIMEOUT_MS))?.customer.id, id)
+          assert.equal((await stores.customers.findByEmail(email, TIMEOUT_MS))?.customer.id, id, email)
         }
         for (const email of [
           'ad@example.com',
@@ -54,7 +56,7 @@ export function customersContract(name: string, create: CreateStores): void {
           'ada_example.com',
           'ada@example_com',
         ]) {
-          assert.equal(await stores.customers.findByEmail(email, TIMEOUT_MS), null)
+          assert.equal(await stores.customers.findByEmail(email, TIMEOUT_MS), null, email)
         }
       },
     )
@@ -65,7 +67,7 @@ export function customersContract(name: string, create: CreateStores): void {
         assert.equal(await stores.customers.findByEmail(`${other}@example.com`, TIMEOUT_MS), null)
         const second = await storedCustomer(stores, { email: `${other}@example.com` })
         for (const { id, email } of [first, second]) {
-          assert.equal((await stores.customers.findByEmail(email, TIMEOUT_MS))?.customer.id, id)
+          assert.equal((await stores.customers.findByEmail(email, TIMEOUT_MS))?.customer.id, id, email)
         }
       })
     }
@@ -123,7 +125,8 @@ export function customersContract(name: string, create: CreateStores): void {
       assert.deepEqual(await customers.addMany(many, TIMEOUT_MS), [true, false, false, true, false, true])
       const hashOf = async (email: string) => (await customers.findByEmail(email, TIMEOUT_MS))?.passwordHash
       assert.equal(await hashOf('ada@example.com'), there.passwordHash)
-      for (const at of [0, 3, 5]) assert.equal(await hashOf(emails[at] ?? ''), many[at]?.passwordHash)
+      for (const at of [0, 3, 5])
+        assert.equal(await hashOf(emails[at] ?? ''), many[at]?.passwordHash, emails[at])
       assert.deepEqual(
         await customers.addMany(many, TIMEOUT_MS),
         many.map(() => false),
@@ -135,7 +138,10 @@ export function customersContract(name: string, create: CreateStores): void {
       const many = [aCustomer(), aCustomer({ id, email: 'other@example.com' }), aCustomer()].map(
         (customer) => ({ customer, passwordHash: null }),
       )
-      await assert.rejects(stores.customers.addMany(many, TIMEOUT_MS))
+      await assert.rejects(
+        stores.customers.addMany(many, TIMEOUT_MS),
+        'addMany stored a customer with an id that another customer has',
+      )
       assert.equal((await stores.customers.list({ afterEmail: null, limit: 9 }, TIMEOUT_MS)).length, 1)
     })
 
@@ -163,7 +169,7 @@ export function customersContract(name: string, create: CreateStores): void {
         const seen: string[] = []
         for (let afterEmail: string | null = null; seen.length <= inOrder.length; ) {
           const page = await customers.list({ afterEmail, limit }, TIMEOUT_MS)
-          assert.ok(page.length <= limit)
+          assert.ok(page.length <= limit, `a page of ${page.length}, not ${limit}`)
           seen.push(...page.map(({ email }) => email))
           if (page.length < limit) break
           afterEmail = page.at(-1)?.email ?? null
@@ -248,18 +254,25 @@ export function customersContract(name: string, create: CreateStores): void {
       assert.equal(await stores.customers.delete(customer.id, TIMEOUT_MS), true)
       assert.equal(await stores.customers.findByEmail(customer.email, TIMEOUT_MS), null)
       for (const { digest } of tokens)
-        assert.equal(await stores.loginTokens.findByDigest(digest, TIMEOUT_MS), null)
+        assert.equal(await stores.loginTokens.findByDigest(digest, TIMEOUT_MS), null, digest)
       assert.deepEqual(await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS), [])
-      assert.ok(await stores.loginTokens.findByDigest(unaffected.digest, TIMEOUT_MS))
+      assert.ok(
+        await stores.loginTokens.findByDigest(unaffected.digest, TIMEOUT_MS),
+        'the token of another customer is gone',
+      )
       await storedCustomer(stores, { email: customer.email })
     })
 
     sentence('an unknown id is reported as unknown', async ({ customers }) => {
       const id = randomUUID()
-      assert.equal(await customers.setPasswordHash(id, 'hash', Date.now(), TIMEOUT_MS), null)
-      assert.equal(await customers.disable(id, Date.now(), TIMEOUT_MS), null)
-      assert.equal(await customers.enable(id, TIMEOUT_MS), false)
-      assert.equal(await customers.delete(id, TIMEOUT_MS), false)
+      assert.equal(
+        await customers.setPasswordHash(id, 'hash', Date.now(), TIMEOUT_MS),
+        null,
+        'setPasswordHash',
+      )
+      assert.equal(await customers.disable(id, Date.now(), TIMEOUT_MS), null, 'disable')
+      assert.equal(await customers.enable(id, TIMEOUT_MS), false, 'enable')
+      assert.equal(await customers.delete(id, TIMEOUT_MS), false, 'delete')
     })
 
     sentence('of many parallel deletes one finds the customer', async (stores) => {
@@ -287,15 +300,39 @@ export function customersContract(name: string, create: CreateStores): void {
       })
     }
 
+    disturbed(
+      'stall',
+      'while the database does not respond, every call rejects with `Unavailable` at its timeout',
+      async (stores, stall) => {
+        const { customers } = stores
+        const { id, email } = await storedCustomer(stores)
+        const one = () => ({ customer: aCustomer(), passwordHash: null })
+        const calls: Record<keyof Customers, (timeoutMs: number) => unknown> = {
+          findByEmail: (timeoutMs) => customers.findByEmail(email, timeoutMs),
+          add: (timeoutMs) => customers.add(one(), timeoutMs),
+          addMany: (timeoutMs) => customers.addMany([one()], timeoutMs),
+          list: (timeoutMs) => customers.list({ afterEmail: null, limit: 9 }, timeoutMs),
+          setPasswordHash: (timeoutMs) => customers.setPasswordHash(id, 'hash', REVOKED_AT_MS, timeoutMs),
+          rehash: (timeoutMs) => customers.rehash(id, 'hash', 'other', timeoutMs),
+          disable: (timeoutMs) => customers.disable(id, REVOKED_AT_MS, timeoutMs),
+          enable: (timeoutMs) => customers.enable(id, timeoutMs),
+          delete: (timeoutMs) => customers.delete(id, timeoutMs),
+        }
+        const resume = await stall()
+        await assertUnavailable(calls).finally(resume)
+      },
+    )
+
     sentence('returned objects are frozen and do not change', async (stores) => {
       const customer = await storedCustomer(stores)
       const found = await stores.customers.findByEmail(customer.email, TIMEOUT_MS)
       const [listed] = await stores.customers.list({ afterEmail: null, limit: 1 }, TIMEOUT_MS)
-      assert.ok(found && listed)
+      assert.ok(found && listed, 'the customer was not found')
       await stores.customers.disable(customer.id, Date.now(), TIMEOUT_MS)
       assert.equal(found.customer.disabledAtMs, null)
       assert.equal(listed.disabledAtMs, null)
-      for (const value of [found, found.customer, listed]) assert.ok(Object.isFrozen(value))
+      for (const [name, value] of Object.entries({ found, customer: found.customer, listed }))
+        assert.ok(Object.isFrozen(value), name)
     })
   })
 }
@@ -335,8 +372,8 @@ async function revokesAll(stores: Stores, end: (id: string) => Promise<number | 
   assert.equal(await end(customer.id), 0)
   const revokedAtMs = async (digest: string) =>
     (await stores.loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.revokedAtMs
-  for (const { digest } of tokens) assert.equal(await revokedAtMs(digest), REVOKED_AT_MS)
-  for (const { digest } of unaffected) assert.equal(await revokedAtMs(digest), null)
+  for (const { token, digest } of tokens) assert.equal(await revokedAtMs(digest), REVOKED_AT_MS, token.name)
+  for (const { token, digest } of unaffected) assert.equal(await revokedAtMs(digest), null, token.name)
   // It was revoked before and keeps the first time.
   assert.equal(await revokedAtMs(earlier.digest), 1_650_000_000_000)
 }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
 import type { Ids } from '../../application/ports/ids.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 
 /**
  * The contract of `Ids`: each id is a UUID in lower case, and two generators never return the same one. `create` returns
  * a generator; it is called for each test. There are no concurrent tests, because the port is synchronous. Takes 0.1 s.
  */
-export function idsContract(name: string, create: () => Ids): void {
+export function idsContract(name: string, create: () => Ids, runner?: TestRunner): void {
+  const { describe, it } = withTimeout(runner)
   describe(`${name} keeps the contract of Ids:`, () => {
     it('every id is a UUID in lower case', () => {
       const ids = create()

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
 import type { Invalidation, Invalidations } from '../../application/ports/invalidations.ts'
 import { aDigest } from '../builders.ts'
-import { SENTENCE } from '../stores.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 
 /**
  * The contract of `Invalidations`: every kind is delivered unchanged and in order, this process applies it before the
@@ -11,7 +10,12 @@ import { SENTENCE } from '../stores.ts'
  * own tests check that several instances apply an invalidation before `publish` resolves. Takes milliseconds, plus the
  * round trips of 60 publications.
  */
-export function invalidationsContract(name: string, create: () => Promise<Invalidations>): void {
+export function invalidationsContract(
+  name: string,
+  create: () => Promise<Invalidations>,
+  runner?: TestRunner,
+): void {
+  const { describe, it } = withTimeout(runner)
   describe(`${name} keeps the contract of Invalidations:`, () => {
     const kinds: readonly Invalidation[] = [
       { kind: 'digest', digest: aDigest() },
@@ -19,7 +23,7 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
       { kind: 'everything' },
     ]
 
-    it('every kind is applied as published, before the publication resolves', SENTENCE, async () => {
+    it('every kind is applied as published, before the publication resolves', async () => {
       const invalidations = await create()
       const applied: Invalidation[] = []
       invalidations.subscribe((invalidation) => applied.push(invalidation))
@@ -29,7 +33,7 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
       }
     })
 
-    it('this process applies an invalidation before the call returns', SENTENCE, async () => {
+    it('this process applies an invalidation before the call returns', async () => {
       const invalidations = await create()
       const applied: Invalidation[] = []
       invalidations.subscribe((invalidation) => applied.push(invalidation))
@@ -38,12 +42,12 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
       await pending
     })
 
-    it('the cache may be used', SENTENCE, async () => {
+    it('the cache may be used', async () => {
       const invalidations = await create()
       assert.equal(invalidations.isCurrent(), true)
     })
 
-    it('every subscriber applies the invalidations in the order of publication', SENTENCE, async () => {
+    it('every subscriber applies the invalidations in the order of publication', async () => {
       const invalidations = await create()
       const applied: Invalidation[][] = [[], [], []]
       for (const list of applied) invalidations.subscribe((invalidation) => list.push(invalidation))
@@ -52,12 +56,12 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
       for (const list of applied) assert.deepEqual(list, all)
     })
 
-    it('a publication without subscribers resolves', SENTENCE, async () => {
+    it('a publication without subscribers resolves', async () => {
       const invalidations = await create()
       await invalidations.publish({ kind: 'everything' })
     })
 
-    it('a subscriber receives nothing that was published before', SENTENCE, async () => {
+    it('a subscriber receives nothing that was published before', async () => {
       const invalidations = await create()
       await invalidations.publish({ kind: 'everything' })
       const applied: Invalidation[] = []
@@ -65,7 +69,7 @@ export function invalidationsContract(name: string, create: () => Promise<Invali
       assert.deepEqual(applied, [])
     })
 
-    it('two instances that share nothing receive nothing from each other', SENTENCE, async () => {
+    it('two instances that share nothing receive nothing from each other', async () => {
       const [one, other] = [await create(), await create()]
       const applied: Invalidation[] = []
       other.subscribe((invalidation) => applied.push(invalidation))

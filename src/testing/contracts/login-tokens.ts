@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { describe } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { TokenPage } from '../../application/ports/login-tokens.ts'
+import type { LoginTokens, TokenPage } from '../../application/ports/login-tokens.ts'
 import { type LoginToken, tokenState } from '../../domain/login-token.ts'
 import { aDigest, aLoginToken } from '../builders.ts'
+import { assertRecovers, assertUnavailable } from '../holds.ts'
 import { raceLogins } from '../races.ts'
+import type { TestRunner } from '../runner.ts'
 import {
   type CreateStores,
   login,
@@ -24,8 +25,8 @@ import {
  * writers of last uses, and a lookup that is overtaken by a change, which a cache must not store. `create` returns empty
  * stores for each test; a call has a timeout of 30 s. Takes 0.2 s in memory, and 3 to 6 s on PostgreSQL.
  */
-export function loginTokensContract(name: string, create: CreateStores): void {
-  const sentence = sentencesOn(create)
+export function loginTokensContract(name: string, create: CreateStores, runner?: TestRunner): void {
+  const { describe, sentence, disturbed } = sentencesOn(create, runner)
   describe(`${name} keeps the contract of LoginTokens:`, () => {
     sentence('a token is returned as it was stored, with its owner', async (stores) => {
       const { passwordHash: _, ...customer } = await storedCustomer(stores, {
@@ -43,7 +44,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       ]
       for (const token of tokens) {
         const digest = aDigest()
-        assert.equal(await stores.loginTokens.add(token, digest, TIMEOUT_MS), true)
+        assert.equal(await stores.loginTokens.add(token, digest, TIMEOUT_MS), true, token.name)
         assert.deepEqual(await stores.loginTokens.findByDigest(digest, TIMEOUT_MS), { token, customer })
       }
     })
@@ -59,7 +60,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const { digest } = await login(stores, await storedCustomer(stores))
       const near = digest.slice(0, -1) + (digest.endsWith('0') ? '1' : '0')
       for (const wrong of [aDigest(), near, `${near[63]}${near.slice(0, 63)}`]) {
-        assert.equal(await stores.loginTokens.findByDigest(wrong, TIMEOUT_MS), null)
+        assert.equal(await stores.loginTokens.findByDigest(wrong, TIMEOUT_MS), null, wrong)
       }
     })
 
@@ -69,9 +70,13 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const other = await storedCustomer(stores)
       const before = await login(stores, other)
       const second = aLoginToken({ customerId: other.id })
-      await assert.rejects(stores.loginTokens.add({ ...second, name: 'bot' }, digest, TIMEOUT_MS))
+      await assert.rejects(
+        stores.loginTokens.add({ ...second, name: 'bot' }, digest, TIMEOUT_MS),
+        'add stored a second token with the digest',
+      )
       await assert.rejects(
         stores.loginTokens.replace({ token: second, digest, verifiedHash: other.passwordHash }, TIMEOUT_MS),
+        'replace stored a second token with the digest',
       )
       assert.equal((await stores.loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.id, token.id)
       // Neither half of the failed replacement happened.
@@ -98,14 +103,16 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const revokedAtMs = async (digest: string) =>
         (await stores.loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.revokedAtMs
       assert.equal(await revokedAtMs(earlier.digest), 1_700_000_000_777)
-      for (const { digest } of [later, bot, stranger]) assert.equal(await revokedAtMs(digest), null)
+      for (const [name, { digest }] of Object.entries({ later, bot, stranger }))
+        assert.equal(await revokedAtMs(digest), null, name)
     })
 
     sentence('a login returns the number of tokens that it revoked', async (stores) => {
       const customer = await storedCustomer(stores)
       const other = await storedCustomer(stores)
       await namedToken(stores, customer)
-      for (const revoked of [0, 1, 1]) assert.equal((await login(stores, customer)).revoked, revoked)
+      for (const [before, revoked] of [0, 1, 1].entries())
+        assert.equal((await login(stores, customer)).revoked, revoked, `after ${before} logins`)
       assert.equal((await login(stores, other)).revoked, 0)
       await stores.loginTokens.revokeByCustomer(customer.id, {}, Date.now(), TIMEOUT_MS)
       assert.equal((await login(stores, customer)).revoked, 0)
@@ -138,19 +145,23 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       const without = await storedCustomer(stores, {})
       await customers.delete(without.id, TIMEOUT_MS)
       await customers.add({ customer: without, passwordHash: null }, TIMEOUT_MS)
-      for (const customer of [disabled, gone, without]) {
+      for (const [state, customer] of Object.entries({
+        disabled,
+        deleted: gone,
+        'without a password': without,
+      })) {
         const { digest, accepted } = await login(stores, customer)
-        assert.equal(accepted, false)
-        assert.equal(await stores.loginTokens.findByDigest(digest, TIMEOUT_MS), null)
+        assert.equal(accepted, false, state)
+        assert.equal(await stores.loginTokens.findByDigest(digest, TIMEOUT_MS), null, state)
       }
     })
 
     sentence('a disabled or deleted customer gets no named token', async (stores) => {
       const customer = await storedCustomer(stores)
       await stores.customers.disable(customer.id, Date.now(), TIMEOUT_MS)
-      for (const customerId of [customer.id, randomUUID()]) {
+      for (const [state, customerId] of Object.entries({ disabled: customer.id, deleted: randomUUID() })) {
         const token = aLoginToken({ customerId, name: 'bot' })
-        assert.equal(await stores.loginTokens.add(token, aDigest(), TIMEOUT_MS), false)
+        assert.equal(await stores.loginTokens.add(token, aDigest(), TIMEOUT_MS), false, state)
         assert.deepEqual(await stores.loginTokens.listByCustomer(customerId, TIMEOUT_MS), [])
       }
     })
@@ -158,10 +169,16 @@ export function loginTokensContract(name: string, create: CreateStores): void {
     sentence('64 parallel logins all succeed and leave one active token', async (stores) => {
       const customer = await storedCustomer(stores)
       const logins = await Promise.all(Array.from({ length: 64 }, () => login(stores, customer)))
-      assert.ok(logins.every(({ accepted }) => accepted))
+      assert.ok(
+        logins.every(({ accepted }) => accepted),
+        'a login was refused',
+      )
       const live = await unrevoked(stores, customer.id)
       assert.equal(live.length, 1)
-      assert.ok(logins.some(({ token }) => token.id === live[0]?.id))
+      assert.ok(
+        logins.some(({ token }) => token.id === live[0]?.id),
+        'the active token was never issued',
+      )
       assert.equal((await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).length, 64)
     })
 
@@ -201,13 +218,13 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       ] as const) {
         const { token, digest } = await login(stores, customer, { expiresAtMs: 1_900_000_000_123 })
         const found = await stores.loginTokens.findByDigest(digest, TIMEOUT_MS)
-        assert.equal(found && tokenState(found.token, 1_900_000_000_123 + offsetMs), state)
+        assert.equal(found && tokenState(found.token, 1_900_000_000_123 + offsetMs), state, `${offsetMs} ms`)
         const revoking = stores.loginTokens.revoke(
           { id: token.id, digest },
           1_900_000_000_123 + offsetMs,
           TIMEOUT_MS,
         )
-        assert.equal(await revoking, isRevoked)
+        assert.equal(await revoking, isRevoked, `${offsetMs} ms`)
       }
     })
 
@@ -221,9 +238,9 @@ export function loginTokensContract(name: string, create: CreateStores): void {
           const read = async () => {
             const began = phase
             const found = await stores.loginTokens.findByDigest(digest, TIMEOUT_MS)
-            assert.ok(found)
-            if (began === 'after') assert.notEqual(found.token.revokedAtMs, null)
-            if (phase === 'before') assert.equal(found.token.revokedAtMs, null)
+            assert.ok(found, `${began}: the token was not found`)
+            if (began === 'after') assert.notEqual(found.token.revokedAtMs, null, began)
+            if (phase === 'before') assert.equal(found.token.revokedAtMs, null, phase)
           }
           const readers = Array.from({ length: 4 }, async () => {
             for (let reads = 0; reads < 15; reads += 1) await read()
@@ -252,7 +269,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
           typeof (await loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.revokedAtMs === 'number'
         // Not in each round: a lookup now is current, and its result may overwrite a cached stale one.
         if (round % 3 === 0) assert.ok(await isRevoked(), 'a lookup shared the result from before the change')
-        assert.ok(await overtaken)
+        assert.ok(await overtaken, 'the overtaken lookup found nothing')
         assert.ok(await isRevoked(), 'the result from before the change was cached')
       }
     })
@@ -291,7 +308,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
           const listed: { readonly token: LoginToken; readonly ownerEmail: string }[] = []
           for (let after: string | null = null, pages = 0; pages <= created.length; pages += 1) {
             const page = await stores.loginTokens.list({ after, limit }, TIMEOUT_MS)
-            assert.ok(page.tokens.length <= limit)
+            assert.ok(page.tokens.length <= limit, `a page of ${page.tokens.length}, not ${limit}`)
             listed.push(...page.tokens)
             after = page.end
             if (after === null) break
@@ -431,6 +448,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
         await assert.rejects(
           loginTokens.revokeIssuedBefore(2, 3, { timeoutMs: TIMEOUT_MS, onStep, signal: cancelled }),
           /^Error: cancelled$/,
+          'a step began after the cancellation',
         )
         assert.deepEqual(steps, [])
         assert.equal((await unrevoked(stores, customer.id)).length, 3)
@@ -461,7 +479,7 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       ] as const) {
         const unknown = { id: randomUUID(), atMs }
         assert.deepEqual(await loginTokens.touch([unknown, { id: token.id, atMs }], TIMEOUT_MS), [])
-        assert.equal((await lastUsedAtMs()).get(token.id), expected)
+        assert.equal((await lastUsedAtMs()).get(token.id), expected, `after a use at ${atMs}`)
       }
       assert.equal((await lastUsedAtMs()).get(other.token.id), null)
       assert.equal((await loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.lastUsedAtMs, null)
@@ -534,11 +552,109 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       while (pruned < 30) {
         const calls = Array.from({ length: 5 }, () => stores.loginTokens.prune(2, 4, TIMEOUT_MS))
         const counts = await Promise.all(calls)
-        assert.ok(counts.some((count) => count !== null && count > 0))
+        assert.ok(
+          counts.some((count) => count !== null && count > 0),
+          `no call pruned: ${counts}`,
+        )
         pruned += counts.reduce<number>((sum, count) => sum + (count ?? 0), 0)
         assert.equal((await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).length, 30 - pruned)
       }
     })
+
+    disturbed(
+      'stall',
+      'while the database does not respond, every call rejects with `Unavailable` at its timeout',
+      async (stores, stall) => {
+        const { loginTokens } = stores
+        const customer = await storedCustomer(stores)
+        const { token, digest } = await login(stores, customer)
+        const other = () => aLoginToken({ customerId: customer.id })
+        const atMs = Date.now()
+        const calls: Record<keyof LoginTokens, (timeoutMs: number) => unknown> = {
+          findByDigest: (timeoutMs) => loginTokens.findByDigest(digest, timeoutMs),
+          listByCustomer: (timeoutMs) => loginTokens.listByCustomer(customer.id, timeoutMs),
+          list: (timeoutMs) => loginTokens.list({ after: null, limit: 9 }, timeoutMs),
+          replace: (timeoutMs) =>
+            loginTokens.replace(
+              { token: other(), digest: aDigest(), verifiedHash: customer.passwordHash },
+              timeoutMs,
+            ),
+          add: (timeoutMs) => loginTokens.add(other(), aDigest(), timeoutMs),
+          revoke: (timeoutMs) => loginTokens.revoke({ id: token.id, digest }, atMs, timeoutMs),
+          revokeByCustomer: (timeoutMs) => loginTokens.revokeByCustomer(customer.id, {}, atMs, timeoutMs),
+          revokeIssuedBefore: (timeoutMs) => loginTokens.revokeIssuedBefore(atMs, atMs, { timeoutMs }),
+          touch: (timeoutMs) => loginTokens.touch([{ id: token.id, atMs }], timeoutMs),
+          prune: (timeoutMs) => loginTokens.prune(atMs, 9, timeoutMs),
+        }
+        const resume = await stall()
+        await assertUnavailable(calls).finally(resume)
+      },
+    )
+
+    disturbed(
+      'stall',
+      'after 40 calls that timed out, the next ones succeed as soon as the database responds',
+      async (stores, stall) => {
+        const { digest } = await login(stores, await storedCustomer(stores))
+        const find = (timeoutMs: number) => stores.loginTokens.findByDigest(digest, timeoutMs)
+        const resume = await stall()
+        const calls = Array.from({ length: 40 }, (_, index) => [`call ${index}`, find] as const)
+        await assertUnavailable(Object.fromEntries(calls)).finally(resume)
+        await assertRecovers(find)
+      },
+    )
+
+    disturbed(
+      'lockToken',
+      'a change of a locked token rejects with `Unavailable` at its timeout',
+      async (stores, lockToken) => {
+        const customer = await storedCustomer(stores)
+        const { token, digest } = await login(stores, customer)
+        const atMs = Date.now()
+        const revoke = (timeoutMs: number) =>
+          stores.loginTokens.revoke({ id: token.id, digest }, atMs, timeoutMs)
+        const unlock = await lockToken(token.id)
+        await assertUnavailable({
+          revoke,
+          revokeByCustomer: (timeoutMs) =>
+            stores.loginTokens.revokeByCustomer(customer.id, {}, atMs, timeoutMs),
+          disable: (timeoutMs) => stores.customers.disable(customer.id, atMs, timeoutMs),
+        }).finally(unlock)
+        await assertRecovers(revoke)
+        assert.deepEqual(await unrevoked(stores, customer.id), [])
+      },
+    )
+
+    disturbed(
+      'lockToken',
+      'a last use does not wait for a locked token: its id is returned, and it can be written later',
+      async (stores, lockToken) => {
+        const customer = await storedCustomer(stores)
+        const { id } = (await namedToken(stores, customer)).token
+        const touch = () => stores.loginTokens.touch([{ id, atMs: 1_700_000_000_000 }], WAITED_MS)
+        const unlock = await lockToken(id)
+        const locked = await touch().finally(unlock)
+        assert.deepEqual(locked, [id])
+        assert.deepEqual(await touch(), [])
+        const [listed] = await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)
+        assert.equal(listed?.lastUsedAtMs, 1_700_000_000_000)
+      },
+    )
+
+    disturbed(
+      'holdPrune',
+      'while another process prunes, a prune returns null and deletes nothing',
+      async (stores, holdPrune) => {
+        const customer = await storedCustomer(stores)
+        for (let count = 0; count < 3; count += 1) await namedToken(stores, customer, { expiresAtMs: 1 })
+        const prune = () => stores.loginTokens.prune(2, 9, TIMEOUT_MS)
+        const end = await holdPrune()
+        const pruned = await prune().finally(end)
+        assert.equal(pruned, null)
+        assert.equal((await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).length, 3)
+        assert.equal(await prune(), 3)
+      },
+    )
 
     sentence('returned objects are frozen and do not change', async (stores) => {
       const customer = await storedCustomer(stores)
@@ -547,14 +663,14 @@ export function loginTokensContract(name: string, create: CreateStores): void {
       abilities.push('*')
       const found = await stores.loginTokens.findByDigest(digest, TIMEOUT_MS)
       const [listed] = await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)
-      assert.ok(found && listed)
+      assert.ok(found && listed, 'the token was not found')
       await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
       assert.equal(found.token.revokedAtMs, null)
       assert.equal(listed.revokedAtMs, null)
       assert.deepEqual(found.token.abilities, ['orders:read'])
-      for (const value of [found, found.token, found.token.abilities, found.customer, listed]) {
-        assert.ok(Object.isFrozen(value))
-      }
+      const { token: foundToken, customer: owner } = found
+      const returned = { found, token: foundToken, abilities: foundToken.abilities, owner, listed }
+      for (const [name, value] of Object.entries(returned)) assert.ok(Object.isFrozen(value), name)
     })
   })
 }
@@ -566,5 +682,8 @@ function sortedIds(tokens: readonly LoginToken[]): readonly string[] {
 function listedIn({ tokens }: TokenPage): readonly string[] {
   return tokens.map(({ token }) => token.id)
 }
+
+/** A write of last uses that waits for a lock rejects after this, in milliseconds. */
+const WAITED_MS = 2000
 
 const ODD_ABILITIES = ['orders:read', '', 'NULL', '{}', 'a,b', 'a"b', 'a\\b', ' ', '🦊', 'orders:read']

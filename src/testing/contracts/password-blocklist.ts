@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
 import type { PasswordBlocklist } from '../../application/ports/password-blocklist.ts'
-import { SENTENCE } from '../stores.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 
 /**
  * The contract of `PasswordBlocklist`: a listed password is found in any letter case, and by 100 calls at once; other
@@ -12,9 +11,11 @@ export function passwordBlocklistContract(
   name: string,
   create: () => PasswordBlocklist,
   listed: readonly string[],
+  runner?: TestRunner,
 ): void {
+  const { describe, it } = withTimeout(runner)
   describe(`${name} keeps the contract of PasswordBlocklist:`, () => {
-    it('a listed password is found in any letter case', SENTENCE, async () => {
+    it('a listed password is found in any letter case', async () => {
       const blocklist = create()
       for (const password of listed) {
         const capitalized = `${password.slice(0, 1).toUpperCase()}${password.slice(1)}`
@@ -23,7 +24,7 @@ export function passwordBlocklistContract(
       }
     })
 
-    it('a text that is not listed is not found', SENTENCE, async () => {
+    it('a text that is not listed is not found', async () => {
       const blocklist = create()
       const similar = listed.flatMap((password) => [` ${password}`, `${password} `, `${password}\u0000`])
       const others = ['', ' ', '__proto__', 'constructor', 'p'.repeat(10_000), '\ud83e', ...similar]
@@ -31,7 +32,7 @@ export function passwordBlocklistContract(
         assert.equal(await blocklist.has(password), false, JSON.stringify(password.slice(0, 40)))
     })
 
-    it('100 calls at once have the same results', SENTENCE, async () => {
+    it('100 calls at once have the same results', async () => {
       const blocklist = create()
       const [password = ''] = listed
       const found = await Promise.all(

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
 import type { HashingRequest, HashingSlot, PasswordHasher } from '../../application/ports/password-hasher.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import { isWholePasswordHash } from '../../domain/password.ts'
-import { SENTENCE } from '../stores.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 
 /** `correct horse 9`, `" hunter2 "` and 100 × `p` by crypt(3), at cost 4 and 10. */
 const VECTORS = [
@@ -21,25 +20,26 @@ const VECTORS = [
  * 40 passwords are verified at once. `create` returns a hasher whose new hashes have this cost, from 4 to 12. It is called often, and the queues of two
  * hashers are independent. Takes 2 s on two threads.
  */
-export function passwordHasherContract(name: string, create: (cost: number) => PasswordHasher): void {
+export function passwordHasherContract(
+  name: string,
+  create: (cost: number) => PasswordHasher,
+  runner?: TestRunner,
+): void {
+  const { describe, it } = withTimeout(runner)
   describe(`${name} keeps the contract of PasswordHasher:`, () => {
     const hasher = create(4)
     const passwords = hasher.queue(aRequest())
 
     for (const [password, hash] of VECTORS) {
-      it(
-        `the imported hash ${hash.slice(0, 7)}… of ${password.length} characters is verified`,
-        SENTENCE,
-        async () => {
-          assert.equal(await passwords.verify(password, hash), true)
-          for (const wrong of [password.slice(1, 60), password.toUpperCase(), `x${password}`, '']) {
-            assert.equal(await passwords.verify(wrong, hash), false)
-          }
-        },
-      )
+      it(`the imported hash ${hash.slice(0, 7)}… of ${password.length} characters is verified`, async () => {
+        assert.equal(await passwords.verify(password, hash), true)
+        for (const wrong of [password.slice(1, 60), password.toUpperCase(), `x${password}`, '']) {
+          assert.equal(await passwords.verify(wrong, hash), false, JSON.stringify(wrong))
+        }
+      })
     }
 
-    it('a password is compared exactly: not trimmed, folded or normalised', SENTENCE, async () => {
+    it('a password is compared exactly: not trimmed, folded or normalised', async () => {
       const hash = await passwords.hash(' Añb ')
       assert.equal(await passwords.verify(' Añb ', hash), true)
       for (const wrong of [
@@ -56,23 +56,23 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       }
     })
 
-    it('a hash is whole and has the configured cost and a unique salt', SENTENCE, async () => {
+    it('a hash is whole and has the configured cost and a unique salt', async () => {
       for (const cost of [4, 5, 6]) {
         const hashes = await Promise.all([1, 2, 3].map(() => create(cost).hash('password')))
-        assert.equal(new Set(hashes).size, 3)
+        assert.equal(new Set(hashes).size, 3, `cost ${cost}`)
         for (const hash of hashes) {
           assert.ok(isWholePasswordHash(hash), hash)
           assert.equal(hash.slice(3, 7), `$0${cost}$`)
-          assert.equal(await passwords.verify('password', hash), true)
+          assert.equal(await passwords.verify('password', hash), true, hash)
         }
       }
     })
 
-    it('bits that belong to neither salt nor digest are ignored', SENTENCE, async () => {
+    it('bits that belong to neither salt nor digest are ignored', async () => {
       const [password, hash] = VECTORS[1]
       const spare = `${hash.slice(0, 28)}v${hash.slice(29, -1)}x`
       for (const same of [`${hash.slice(0, 28)}v${hash.slice(29)}`, spare]) {
-        assert.ok(isWholePasswordHash(same))
+        assert.ok(isWholePasswordHash(same), same)
         assert.equal(await passwords.verify(password, same), true, same)
         assert.equal(await passwords.verify(`x${password}`, same), false, same)
       }
@@ -80,26 +80,27 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       assert.equal(await passwords.verify(password, `${hash.slice(0, -1)}y`), false)
     })
 
-    it('a hash of a lower, the same or a higher cost is verified', SENTENCE, async () => {
+    it('a hash of a lower, the same or a higher cost is verified', async () => {
       const hash = await create(5).hash('password')
       for (const cost of [4, 5, 6, 8]) {
-        assert.equal(await create(cost).queue(aRequest()).verify('password', hash), true)
-        assert.equal(await create(cost).queue(aRequest()).verify('Password', hash), false)
+        const slot = create(cost).queue(aRequest())
+        assert.equal(await slot.verify('password', hash), true, `cost ${cost}`)
+        assert.equal(await slot.verify('Password', hash), false, `cost ${cost}`)
       }
     })
 
-    it('exactly the first 72 bytes of a password count', SENTENCE, async () => {
+    it('exactly the first 72 bytes of a password count', async () => {
       for (const full of ['p'.repeat(72), '€'.repeat(24), '🦊'.repeat(18)]) {
         const hash = await passwords.hash(full)
-        assert.equal(await passwords.verify(full, hash), true)
-        assert.equal(await passwords.verify(`${full}X`, hash), true)
+        assert.equal(await passwords.verify(full, hash), true, full)
+        assert.equal(await passwords.verify(`${full}X`, hash), true, `${full}X`)
       }
       const hash = await passwords.hash(`${'p'.repeat(71)}a`)
       assert.equal(await passwords.verify(`${'p'.repeat(71)}b`, hash), false)
       assert.equal(await passwords.verify('p'.repeat(71), hash), false)
     })
 
-    it('a missing or damaged hash matches no password and throws no error', SENTENCE, async () => {
+    it('a missing or damaged hash matches no password and throws no error', async () => {
       const hash = VECTORS[1][1]
       for (const damaged of [
         null,
@@ -121,7 +122,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
     })
 
     // The time of a verification must not reveal who has a password.
-    it('a missing, a damaged and a cheaper hash take as long as the configured cost', SENTENCE, async () => {
+    it('a missing, a damaged and a cheaper hash take as long as the configured cost', async () => {
       const slot = create(10).queue(aRequest())
       const same = VECTORS[3][1]
       for (const other of [null, same.slice(0, -1), VECTORS[1][1]]) {
@@ -135,7 +136,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       }
     })
 
-    it('parallel verifications each return their own result', SENTENCE, async () => {
+    it('parallel verifications each return their own result', async () => {
       const hash = VECTORS[0][1]
       const results = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
@@ -148,7 +149,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       )
     })
 
-    it('a hash is dated when its cost or its prefix is not that of a new one', SENTENCE, async () => {
+    it('a hash is dated when its cost or its prefix is not that of a new one', async () => {
       assert.equal(hasher.isDated(await hasher.hash('password')), false)
       const sameForm = VECTORS[1][1]
       assert.equal(hasher.isDated(sameForm), false)
@@ -163,7 +164,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       assert.equal(create(5).isDated(sameForm), true)
     })
 
-    it('a slot allows any number of calls and can be released more than once', SENTENCE, async () => {
+    it('a slot allows any number of calls and can be released more than once', async () => {
       const slot = hasher.queue(aRequest())
       const hash = await slot.hash('password')
       assert.equal(await slot.verify('password', hash), true)
@@ -171,51 +172,55 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       slot.leave()
     })
 
-    it('a released slot is free again, and a second release has no effect', SENTENCE, async () => {
+    it('a released slot is free again, and a second release has no effect', async () => {
       const passwords = create(12)
       const maxSlots = countSlots(passwords)
-      assert.ok(maxSlots > 0)
-      for (let round = 0; round < 3; round++) assert.equal(countSlots(passwords), maxSlots)
+      assert.ok(maxSlots > 0, 'the queue has no slot')
+      for (let round = 0; round < 3; round++) assert.equal(countSlots(passwords), maxSlots, `round ${round}`)
     })
 
-    it('a full queue throws at once, and work that has a slot is still done', SENTENCE, async () => {
+    it('a full queue throws at once, and work that has a slot is still done', async () => {
       const passwords = create(8)
       const first = passwords.queue(aRequest())
-      assert.throws(() => {
-        for (let calls = 0; calls < 1_000_000; calls++) passwords.queue(aRequest())
-      }, Unavailable)
+      assert.throws(
+        () => {
+          for (let calls = 0; calls < 1_000_000; calls++) passwords.queue(aRequest())
+        },
+        Unavailable,
+        'a million requests got a slot',
+      )
       assert.equal(await first.verify('correct horse 9', VECTORS[0][1]), true)
       assert.ok(isWholePasswordHash(await passwords.hash('password')), 'a command needs no slot')
     })
 
-    it('a full queue rejects the newest slot of the source that holds the most', SENTENCE, async () => {
+    it('a full queue rejects the newest slot of the source that holds the most', async () => {
       const passwords = create(8)
       const slots = takeAll(passwords, { source: 'a' })
-      for (const source of ['b', 'c']) assert.equal(passwords.hasRoom(aRequest({ source })), true)
+      for (const source of ['b', 'c']) assert.equal(passwords.hasRoom(aRequest({ source })), true, source)
       assert.equal(passwords.hasRoom(aRequest({ source: 'a' })), false)
       const another = passwords.queue(aRequest({ source: 'b' }))
-      await assert.rejects(slots.at(-1)?.verify('x', null) ?? assert.fail(), Unavailable)
+      await assert.rejects(
+        slots.at(-1)?.verify('x', null) ?? assert.fail(),
+        Unavailable,
+        'the newest slot was not rejected',
+      )
       assert.equal(await slots[0]?.verify('x', null), false)
       assert.equal(await another.verify('correct horse 9', VECTORS[0][1]), true)
     })
 
-    it(
-      'three accounts of one address get slots while another address fills the queue',
-      SENTENCE,
-      async () => {
-        const passwords = create(8)
-        takeAll(passwords, { source: 'a' })
-        const colleagues = ['ana', 'bea', 'cem'].map((account) =>
-          passwords.queue(aRequest({ source: 'b', account })),
-        )
-        const verified = await Promise.all(
-          colleagues.map((slot) => slot.verify('correct horse 9', VECTORS[0][1])),
-        )
-        assert.deepEqual(verified, [true, true, true])
-      },
-    )
+    it('three accounts of one address get slots while another address fills the queue', async () => {
+      const passwords = create(8)
+      takeAll(passwords, { source: 'a' })
+      const colleagues = ['ana', 'bea', 'cem'].map((account) =>
+        passwords.queue(aRequest({ source: 'b', account })),
+      )
+      const verified = await Promise.all(
+        colleagues.map((slot) => slot.verify('correct horse 9', VECTORS[0][1])),
+      )
+      assert.deepEqual(verified, [true, true, true])
+    })
 
-    it('threads serve the sources in turn, then the accounts of a source', SENTENCE, async () => {
+    it('threads serve the sources in turn, then the accounts of a source', async () => {
       const many = (source: string, account: string) =>
         Array.from({ length: 30 }, (_, i) => [`${account} ${i}`, { source, account }] as const)
       const requests = [
@@ -227,14 +232,14 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       assert.ok(ended.length < 20, ended.join(', '))
     })
 
-    it('at an equal turn, threads serve known accounts first', SENTENCE, async () => {
+    it('at an equal turn, threads serve known accounts first', async () => {
       const requests = Array.from({ length: 30 }, (_, i) => [`${i}`, { source: `a${i}` }] as const)
       const known = ['known', { source: 'b', isKnown: true }] as const
       const ended = await endedFirst(create(6), [...requests, known], ['known'])
       assert.ok(ended.length < 20, ended.join(', '))
     })
 
-    it('work that has not begun when the signal aborts rejects with its reason', SENTENCE, async () => {
+    it('work that has not begun when the signal aborts rejects with its reason', async () => {
       const passwords = create(10)
       const busy = Array.from({ length: 8 }, () => passwords.queue(aRequest()).verify('x', null))
       const gone = new AbortController()
@@ -243,7 +248,8 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       const reason = new Error('gone')
       gone.abort(reason)
       pending.push(slot.verify('correct horse 9', VECTORS[0][1]))
-      for (const work of pending) await assert.rejects(work, (error) => error === reason)
+      for (const [index, work] of pending.entries())
+        await assert.rejects(work, (error) => error === reason, `the call ${index}`)
       slot.leave()
       assert.deepEqual(
         await Promise.all(busy),
@@ -252,6 +258,7 @@ export function passwordHasherContract(name: string, create: (cost: number) => P
       await assert.rejects(
         passwords.queue(aRequest({ signal: gone.signal })).verify('x', null),
         (error) => error === reason,
+        'a slot of an aborted request verified',
       )
       assert.equal(await passwords.queue(aRequest()).verify('correct horse 9', VECTORS[0][1]), true)
     })
@@ -272,9 +279,13 @@ function aRequest(different: Partial<HashingRequest> = {}): HashingRequest {
 /** Acquires all slots of the queue, for one source. */
 function takeAll(passwords: PasswordHasher, different: Partial<HashingRequest> = {}): HashingSlot[] {
   const slots: HashingSlot[] = []
-  assert.throws(() => {
-    while (slots.length < 1_000_000) slots.push(passwords.queue(aRequest(different)))
-  }, Unavailable)
+  assert.throws(
+    () => {
+      while (slots.length < 1_000_000) slots.push(passwords.queue(aRequest(different)))
+    },
+    Unavailable,
+    'a million requests got a slot',
+  )
   return slots
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { describe, it } from 'node:test'
 import type { ServiceSecrets } from '../../application/ports/secrets.ts'
 import type { ServiceToken } from '../../domain/service-token.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 
 /**
  * The contract of `ServiceSecrets`: only the exact secret of a service token has its name and scopes. `create` returns secrets of
@@ -12,7 +12,9 @@ import type { ServiceToken } from '../../domain/service-token.ts'
 export function serviceSecretsContract(
   name: string,
   create: (tokens: readonly ServiceToken[]) => ServiceSecrets,
+  runner?: TestRunner,
 ): void {
+  const { describe, it } = withTimeout(runner)
   describe(`${name} keeps the contract of ServiceSecrets:`, () => {
     const tokens = [
       { name: 'monitor', scopes: ['status', 'metrics'] },
@@ -33,24 +35,24 @@ export function serviceSecretsContract(
       for (const { name, secret } of tokens) {
         for (let at = 0; at < secret.length; at++) {
           const changed = secret.slice(0, at) + (secret[at] === 'a' ? 'b' : 'a') + secret.slice(at + 1)
-          assert.equal(secrets.identify(changed), null)
-          assert.equal(secrets.identify(secret.slice(0, at)), null)
+          assert.equal(secrets.identify(changed), null, `changed at ${at}`)
+          assert.equal(secrets.identify(secret.slice(0, at)), null, `the first ${at} characters`)
         }
         for (const presented of [`${secret}x`, ` ${secret}`, `${name}=${secret}`, secret + secret, name])
-          assert.equal(secrets.identify(presented), null)
+          assert.equal(secrets.identify(presented), null, JSON.stringify(presented))
       }
     })
 
     it('another text has no name, and is no error', () => {
       const secrets = create(tokens)
       for (const presented of ['', '\u0000', '\ud83e', 'é'.repeat(40), 'a'.repeat(100_000)])
-        assert.equal(secrets.identify(presented), null)
+        assert.equal(secrets.identify(presented), null, JSON.stringify(presented.slice(0, 40)))
     })
 
     it('without service tokens, no text has a name', () => {
       const secrets = create([])
       for (const presented of ['', 'undefined', ...tokens.map(({ secret }) => secret)])
-        assert.equal(secrets.identify(presented), null)
+        assert.equal(secrets.identify(presented), null, JSON.stringify(presented))
     })
   })
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { describe, it } from 'node:test'
 import { crc32 } from 'node:zlib'
 import type { TokenSecrets } from '../../application/ports/secrets.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const VECTOR = 'lk_0123456789ABCDEFGHIJabcdefghijKLMNOPQRST2m5ATr'
@@ -13,14 +13,19 @@ const VECTOR_DIGEST = 'd9c73349611964df0f866878883716ed54adfd765e9bac1d509ef00a8
  * they were issued with, and are refused after any change of one character. `create` returns one whose secrets begin with
  * the prefix. There are no concurrent tests, because the port is synchronous. Takes 0.1 s.
  */
-export function tokenSecretsContract(name: string, create: (prefix: string) => TokenSecrets): void {
+export function tokenSecretsContract(
+  name: string,
+  create: (prefix: string) => TokenSecrets,
+  runner?: TestRunner,
+): void {
+  const { describe, it } = withTimeout(runner)
   describe(`${name} keeps the contract of TokenSecrets:`, () => {
     const secrets = create('lk')
     const body = VECTOR.slice(3)
 
     it('the token of the contract has the digest of the contract, under any configured prefix', () => {
       for (const prefix of ['lk', 'acme', 'a', 'z234567890123456']) {
-        assert.equal(create(prefix).digestOf(VECTOR), VECTOR_DIGEST)
+        assert.equal(create(prefix).digestOf(VECTOR), VECTOR_DIGEST, prefix)
       }
     })
 
@@ -31,16 +36,16 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       for (const { secret, digest } of issued) {
         assert.match(secret, /^lk_[0-9A-Za-z]{46}$/)
         assert.match(`Authorization: Bearer ${secret}, x`, /\b[a-z][a-z0-9]{0,15}_[0-9A-Za-z]{46}\b/)
-        assert.equal(digest, createHash('sha256').update(secret).digest('hex'))
-        assert.equal(secrets.digestOf(secret), digest)
+        assert.equal(digest, createHash('sha256').update(secret).digest('hex'), secret)
+        assert.equal(secrets.digestOf(secret), digest, secret)
       }
     })
 
     it('a secret begins with the configured prefix, and stays valid when the prefix changes', () => {
       for (const prefix of ['a', 'acme', 'z234567890123456']) {
         const { secret, digest } = create(prefix).issue()
-        assert.ok(secret.startsWith(`${prefix}_`))
-        assert.equal(secrets.digestOf(secret), digest)
+        assert.ok(secret.startsWith(`${prefix}_`), secret)
+        assert.equal(secrets.digestOf(secret), digest, secret)
       }
     })
 
@@ -68,9 +73,17 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
 
     it('one more or one less character anywhere is refused', () => {
       for (let at = 0; at <= VECTOR.length; at++) {
-        assert.equal(secrets.digestOf(`${VECTOR.slice(0, at)}0${VECTOR.slice(at)}`), null)
+        assert.equal(
+          secrets.digestOf(`${VECTOR.slice(0, at)}0${VECTOR.slice(at)}`),
+          null,
+          `one more at ${at}`,
+        )
         if (at < VECTOR.length)
-          assert.equal(secrets.digestOf(VECTOR.slice(0, at) + VECTOR.slice(at + 1)), null)
+          assert.equal(
+            secrets.digestOf(VECTOR.slice(0, at) + VECTOR.slice(at + 1)),
+            null,
+            `one less at ${at}`,
+          )
       }
     })
 
@@ -115,8 +128,8 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
         assert.equal(secrets.digestOf(presented), null, JSON.stringify(presented.slice(0, 80)))
       }
       for (let length = 0; length <= 80; length++) {
-        assert.equal(secrets.digestOf(`lk_${'a'.repeat(length)}`), null)
-        assert.equal(secrets.digestOf('a'.repeat(length)), null)
+        assert.equal(secrets.digestOf(`lk_${'a'.repeat(length)}`), null, `lk_ and ${length} characters`)
+        assert.equal(secrets.digestOf('a'.repeat(length)), null, `${length} characters`)
       }
     })
 
@@ -151,7 +164,7 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
 
     it('a text under another prefix is another token, with another checksum', () => {
       for (const prefix of ['l', 'lkk', 'kl', 'acme']) {
-        assert.equal(secrets.digestOf(`${prefix}_${body}`), null)
+        assert.equal(secrets.digestOf(`${prefix}_${body}`), null, prefix)
       }
     })
 
@@ -159,7 +172,7 @@ export function tokenSecretsContract(name: string, create: (prefix: string) => T
       const bodies = Array.from({ length: 2500 }, () => secrets.issue().secret.slice(3, 43))
       // 61 degrees of freedom: above 160 by chance less than once in ten thousand million runs.
       // Bytes modulo 62, without rejection of the remainder, give more than 800.
-      assert.ok(chiSquare(bodies.join('')) < 160)
+      assert.ok(chiSquare(bodies.join('')) < 160, 'at all positions together')
       for (const at of [0, 1, 20, 38, 39]) {
         assert.ok(chiSquare(bodies.map((text) => text[at]).join('')) < 160, `at ${at}`)
       }

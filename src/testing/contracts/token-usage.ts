@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
 import type { LoginTokens } from '../../application/ports/login-tokens.ts'
 import type { TokenUsage } from '../../application/ports/token-usage.ts'
 import { type MovableClock, movableClock } from '../movable-clock.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 
 /** A recorder of uses, and a function that resolves once its uses are written. */
 export interface SettlingUsage {
@@ -18,7 +18,9 @@ export interface SettlingUsage {
 export function tokenUsageContract(
   name: string,
   create: (tokens: Pick<LoginTokens, 'touch'>, clock: MovableClock) => SettlingUsage,
+  runner?: TestRunner,
 ): void {
+  const { describe, it } = withTimeout(runner)
   describe(`${name} keeps the contract of TokenUsage:`, () => {
     it('the last use of each token is written with its time', async () => {
       const clock = movableClock()

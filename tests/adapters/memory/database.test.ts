@@ -4,8 +4,11 @@ import { readConfiguration } from '../../../src/adapters/config/read-configurati
 import { memoryDatabase } from '../../../src/adapters/memory/database.ts'
 import { pinoLog } from '../../../src/adapters/pino/log.ts'
 import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
+import { databaseContract } from '../../../src/testing/contracts/database.ts'
 import { movableClock } from '../../../src/testing/movable-clock.ts'
 import { login, storedCustomer } from '../../../src/testing/stores.ts'
+
+databaseContract('the memory', async () => ({ database: memoryDatabase(), env: {}, dispose: async () => {} }))
 
 describe('A database in memory', () => {
   const clock = movableClock(Date.now())

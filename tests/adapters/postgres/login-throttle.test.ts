@@ -12,13 +12,14 @@ import { openPostgresStores, type PostgresStores } from '../../support/postgres-
 
 let stores: PostgresStores
 before(async () => {
-  stores = await openPostgresStores()
+  stores = await openPostgresStores({ stallable: true })
 })
 after(() => stores.close())
 beforeEach(() => stores.database.sql('truncate login_attempts'))
 
 loginThrottleContract('PostgreSQL', async (limits) => ({
   throttle: postgresLoginThrottle(stores.pool, limits),
+  ...(stores.stall && { stall: stores.stall }),
   async advance(ms) {
     await advance(ms)
     await pruneLoginAttempts(stores.pool, 10_000, TIMEOUT_MS)

@@ -5,7 +5,7 @@ import { openPostgresStores, type PostgresStores } from '../../support/postgres-
 
 let stores: PostgresStores
 before(async () => {
-  stores = await openPostgresStores()
+  stores = await openPostgresStores({ stallable: true })
 })
 after(() => stores.close())
 
