@@ -3,9 +3,12 @@ import type { Clock } from '../lib/clock.ts'
 import { isPromise } from '../lib/maybe-promise.ts'
 import { methods } from '../lib/methods.ts'
 
+/** The adapter's own error at its timeout comes first: it says more. */
+const GRACE_MS = 100
+
 /**
- * The same store, whose calls reject with `Unavailable` at their timeout even when the adapter ignores it. The timeout is
- * the last argument. A call that proceeds in steps, such as `revokeIssuedBefore`, has one for each step, which only its
+ * The same store, whose calls reject with `Unavailable` soon after their timeout even when the adapter ignores it. The timeout
+ * is the last argument. A call that proceeds in steps, such as `revokeIssuedBefore`, has one for each step, which only its
  * adapter can apply.
  */
 export function boundCalls<Store extends object>(store: Store, clock: Pick<Clock, 'after'>): Store {
@@ -24,14 +27,14 @@ export function boundCalls<Store extends object>(store: Store, clock: Pick<Clock
 
 type Call = (...args: readonly unknown[]) => unknown
 
-/** Settles like the call, or rejects with `Unavailable` after `timeoutMs` milliseconds. */
+/** Settles like the call, or rejects with `Unavailable` 100 ms after its timeout of `timeoutMs` milliseconds. */
 export function settleWithin<T>(
   call: PromiseLike<T>,
   timeoutMs: number,
   clock: Pick<Clock, 'after'>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(timeoutMs, () =>
+    const cancel = clock.after(timeoutMs + GRACE_MS, () =>
       reject(new Unavailable({ cause: new Error(`The store ignored its timeout of ${timeoutMs} ms.`) })),
     )
     const end = <V>(settle: (value: V) => void) => {

@@ -6,7 +6,7 @@ import type { Invalidations } from '../application/ports/invalidations.ts'
 import { STORE_TIMEOUT_MS } from '../application/use-cases/use-cases.ts'
 import type { Clock } from '../lib/clock.ts'
 
-/** Checks once whether the database is reachable and its schema is current. Never throws, and waits a second at most. */
+/** Checks once whether the database is reachable and its schema is current. Never throws, and waits little longer than a second. */
 export async function checkDatabase(
   database: OpenDatabase,
   clock: Pick<Clock, 'after'>,

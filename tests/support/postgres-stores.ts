@@ -2,7 +2,7 @@ import { type DatabasePool, openPool } from '../../src/adapters/postgres/connect
 import type { DatabaseEvent } from '../../src/adapters/postgres/connection/pool-options.ts'
 import { postgresCustomers } from '../../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts'
-import { PRUNE_LOCK } from '../../src/adapters/postgres/token-maintenance.ts'
+import { PRUNE_LOCK } from '../../src/adapters/postgres/prune-tokens.ts'
 import type { Stores } from '../../src/testing/stores.ts'
 import { createTestDatabase, holdTransaction, type TestDatabase } from './database.ts'
 import { openTcpProxy } from './tcp-proxy.ts'
