@@ -6,6 +6,7 @@ import { freePort } from '../src/adapters/embedded-postgres/server-address.ts'
 import { callAt } from '../src/testing/call.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
 import { assertShown, block, interrupt, unusedBlocks } from './support/documented-blocks.ts'
+import { fencedBlocks } from './support/fenced-blocks.ts'
 import { ownProgram, ownProject } from './support/own-program.ts'
 import { HASH } from './support/program-suite.ts'
 import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from './support/running-app.ts'
@@ -36,6 +37,12 @@ const CHECKED_ELSEWHERE: readonly (readonly [file: string, text: string, check: 
     'npx latchkey openapi > openapi.json\nnpx openapi-typescript openapi.json --output api.d.ts\n',
     'tests/examples/clients.test.ts runs it',
   ],
+  ...fencedBlocks(guide('call-the-api-from-a-client'), 'ts')
+    .slice(0, 2)
+    .map(
+      (text) =>
+        [guide('call-the-api-from-a-client'), text, 'tests/examples/clients.test.ts runs it'] as const,
+    ),
   [
     guide('upgrade'),
     'create index concurrently login_tokens_of_customer_idx on login_tokens (customer_id, created_at, id);\n',
@@ -327,7 +334,7 @@ describe('The documented commands and programs', { concurrency: 3 }, () => {
 
   test('of the client are lines of the example', () => {
     const client = readFileSync(join(root, 'examples/clients/typescript/client.ts'), 'utf8')
-    for (const line of block(guide('call-the-api-from-a-client'), 'ts').trim().split('\n'))
+    for (const line of block(guide('call-the-api-from-a-client'), 'ts', 2).trim().split('\n'))
       assert.ok(client.includes(line), line)
   })
 })

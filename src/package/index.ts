@@ -38,6 +38,7 @@ export {
 } from '../adapters/http/routing/declared-route.ts'
 export { type DeepReadonly, route } from '../adapters/http/routing/route.ts'
 export type { RoutePattern } from '../adapters/http/routing/route-pattern.ts'
+export type { InferApi, TypedRoute } from '../adapters/http/routing/route-types.ts'
 export type { Configuration } from '../application/configuration.ts'
 export { createDeadline, type Deadline } from '../application/deadline.ts'
 export {

@@ -6,7 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { Route } from '../../src/adapters/http/routing/declared-route.ts'
+import { createTestApp } from '../../src/testing/test-app.ts'
 import { fencedBlocks } from '../support/fenced-blocks.ts'
+import { ownProject } from '../support/own-program.ts'
 import { type RunningApp, startApp } from '../support/running-app.ts'
 import { type Ended, startProcess, temporaryFolder } from '../support/running-process.ts'
 
@@ -58,6 +61,42 @@ describe('The types of the TypeScript client', () => {
     const tsc = join(root, 'node_modules/typescript/bin/tsc')
     const { code, stdout } = await startProcess(process.execPath, [tsc, '--project', '.'], { cwd }).ended
     assert.deepEqual([code, stdout], [0, ''])
+  })
+})
+
+describe('The documented client that shares its types with the server', () => {
+  test('compiles with the library of browsers, refuses another field, and calls the declared route', async (t) => {
+    const [server = '', client = ''] = fencedBlocks('docs/how-to/call-the-api-from-a-client.md', 'ts')
+    const project = await ownProject({
+      'routes.ts': server,
+      'client.ts': client,
+      'mistake.ts': client.replace('order.data.id', 'order.data.sku'),
+    })
+    t.after(() => project.remove())
+    const settings = JSON.parse(readFileSync(join(root, 'examples/clients/typescript/tsconfig.json'), 'utf8'))
+    // Here, `latchkey/client` is a source file and not a declaration.
+    const lib = ['es2023', 'es2024.string', 'dom']
+    const compilerOptions = { ...settings.compilerOptions, allowImportingTsExtensions: true, lib }
+    writeFileSync(
+      join(project.path, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, include: ['client.ts', 'mistake.ts'] }),
+    )
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    const { stdout } = await startProcess(process.execPath, [tsc, '--project', '.'], { cwd: project.path })
+      .ended
+    assert.match(stdout, /^mistake\.ts\(\d+,\d+\): error TS2339: Property 'sku' does not exist [^\n]*\n$/)
+
+    const { routes } = (await import(join(project.path, 'routes.ts'))) as { routes: readonly Route[] }
+    const running = await createTestApp({ routes: () => routes })
+    t.after(() => running.close())
+    await running.customer({ email: EMAIL, password: PASSWORD })
+    const runnable = readFileSync(join(project.path, 'client.ts'), 'utf8')
+      .replace('http://127.0.0.1:3000', running.url)
+      .replace("'the printed password'", JSON.stringify(PASSWORD))
+    writeFileSync(join(project.path, 'client.ts'), runnable)
+    const args = ['--import', 'tsx', 'client.ts']
+    const run = await startProcess(process.execPath, args, { cwd: project.path }).ended
+    assert.deepEqual([run.code, run.stdout], [0, '42\n'], run.stderr)
   })
 })
 

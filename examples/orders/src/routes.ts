@@ -1,4 +1,4 @@
-import { NotFound, type Route, route, streamed } from 'latchkey'
+import { NotFound, route, streamed } from 'latchkey'
 import type { Clock, Ids } from 'latchkey/ports'
 import * as v from 'valibot'
 import { decodeCursor, encodeCursor } from './cursor.ts'
@@ -24,7 +24,7 @@ export interface OrderRoutesOptions {
 }
 
 /** Returns the routes under `/api/orders`. An order of another customer is 404. */
-export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions): readonly Route[] {
+export function orderRoutes({ orders, clock, ids }: OrderRoutesOptions) {
   return [
     route('GET /orders', {
       ...read,

@@ -3,14 +3,14 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { NotFound, type Route, respond, route } from 'latchkey'
+import { NotFound, respond, route } from 'latchkey'
 import * as v from 'valibot'
 
 const MAX_BYTES = 64 * 1024 * 1024
 const params = v.object({ name: v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,40}$/), v.examples(['manual'])) })
 
 /** Returns the routes of files in a folder: neither upload nor download is ever completely in memory. */
-export function fileRoutes(folder: string): readonly Route[] {
+export function fileRoutes(folder: string) {
   const filePath = (name: string) => join(folder, `shop-${name}.bin`)
   return [
     route('PUT /files/:name', {

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { Forbidden, NotFound, type Route, respond, route, TooManyRequests } from 'latchkey'
+import { Forbidden, NotFound, respond, route, TooManyRequests } from 'latchkey'
 import * as v from 'valibot'
 import { PaymentRequired } from './errors.ts'
 import { fileRoutes } from './files.ts'
@@ -21,7 +21,7 @@ export interface ShopOptions {
 }
 
 /** Returns the routes of the shop. */
-export function shopRoutes({ folder, webhookSecret, starts }: ShopOptions): readonly Route[] {
+export function shopRoutes({ folder, webhookSecret, starts }: ShopOptions) {
   const products = [...PRODUCTS]
   const reviews = new Map<string, number>()
   return [

@@ -6,8 +6,9 @@ import type { OwnedToken } from '../../../domain/login-token.ts'
 import { presentedPasswordProblem } from '../../../domain/password.ts'
 import { isoTimeOrNull } from '../response/iso-time.ts'
 import { cachedBodies } from '../response/json-body.ts'
-import { type ObjectSchema, type Route, RouteRefused } from '../routing/declared-route.ts'
+import { type ObjectSchema, RouteRefused } from '../routing/declared-route.ts'
 import { type DeepReadonly, route } from '../routing/route.ts'
+import type { InferApi } from '../routing/route-types.ts'
 import { presentProfile, profile } from './profile.ts'
 
 /** Returns a text schema that a rule of the domain checks. `problem` returns a sentence, or null for valid text. */
@@ -45,20 +46,23 @@ const DEFAULT_ME: MeResponse<typeof profile> = {
   present: (caller) => presentProfile(me(caller)),
 }
 
+/** The routes of every service, for `createApiClient`. `Me` is the schema of a custom response of `me`. */
+export type BuiltInApi<Me extends ObjectSchema = typeof profile> = InferApi<typeof builtInRoutes<Me>>
+
 /** Returns the routes of every service: login, me, logout and status. */
-export function builtInRoutes(
+export function builtInRoutes<Me extends ObjectSchema>(
   useCases: UseCases,
   {
     version,
     cachesMe,
-    me: { returns, present } = DEFAULT_ME as MeResponse,
+    me: { returns, present } = DEFAULT_ME as MeResponse as MeResponse<Me>,
   }: {
     readonly version: string
     /** Whether validations are cached, so that a response created from one can be reused. */
     readonly cachesMe: boolean
-    readonly me?: MeResponse | undefined
+    readonly me?: MeResponse<Me> | undefined
   },
-): readonly Route[] {
+) {
   if (typeof present !== 'function') throw new RouteRefused('The response of me: present must be a function.')
   return [
     route('POST /login', {
@@ -78,7 +82,8 @@ export function builtInRoutes(
       returns,
       summary: 'Who am I',
       tags: ['Login'],
-      handle: cachesMe ? cachedBodies(returns, present) : present,
+      // Of a generic schema, the compiler cannot know that the fields fit it.
+      handle: (cachesMe ? cachedBodies(returns, present) : present) as () => never,
     }),
     {
       ...route('POST /logout', {

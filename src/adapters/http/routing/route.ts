@@ -18,6 +18,7 @@ import {
   type Schema,
 } from './declared-route.ts'
 import type { PathParams, RoutePattern } from './route-pattern.ts'
+import type { DeclaredTypes, TypedRoute } from './route-types.ts'
 
 type Output<S, Fallback> = S extends Schema ? v.InferOutput<S> : Fallback
 
@@ -68,7 +69,7 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
     ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> }
     : T
 
-interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R, S, Raw> {
+interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R, S, Raw, Status, Thrown> {
   /** Who may call: `customer`, `service` or `none`. A route without it does not compile, and stops the start. */
   readonly auth: A
   /** The abilities that the caller's token must have, all of them. */
@@ -106,9 +107,9 @@ interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R, S
   /** The headings under which the documentation lists the route. */
   readonly tags?: readonly string[]
   /** The status of a success: 200, 201, 202 or 204. Default: 200. */
-  readonly status?: 200 | 201 | 202 | 204
+  readonly status?: Status
   /** The handler's errors, as reasons or classes, beside those of `auth` and the schemas, for the documentation. */
-  readonly throws?: readonly ThrownError[]
+  readonly throws?: Thrown
   /** Responds to a valid request: returns the fields of the success, or throws. */
   handle(
     context: RequestContext &
@@ -121,7 +122,7 @@ interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R, S
   ): MaybePromise<HandlerResult<R, S> | (R extends Schema ? never : void)>
 }
 
-/** Declares a route below `/api`, typed from its schemas. Throws `RouteRefused` for a mistake. */
+/** Declares a route below `/api`, typed from its schemas for its handler and for clients. Throws `RouteRefused` for a mistake. */
 export function route<
   const Pattern extends RoutePattern,
   const A extends Auth,
@@ -131,7 +132,12 @@ export function route<
   const R extends (Schema & { readonly type: 'object' }) | undefined = undefined,
   const S extends DeclaredResponses | undefined = undefined,
   const Raw extends boolean = false,
->(pattern: Pattern, declaration: TypedDeclaration<Pattern, A, B, Q, P, R, S, Raw>): Route {
+  const Status extends 200 | 201 | 202 | 204 = 200,
+  const Thrown extends readonly ThrownError[] = readonly [],
+>(
+  pattern: Pattern,
+  declaration: TypedDeclaration<Pattern, A, B, Q, P, R, S, Raw, Status, Thrown>,
+): TypedRoute<DeclaredTypes<Pattern, B, Q, P, R, S, Status, Thrown>> {
   return declareRoute('/api', pattern, declaration as never)
 }
 
