@@ -5,7 +5,7 @@ import { isWholePasswordHash } from '../../domain/password.ts'
 import { decoyCosts, decoyHash, hashPrefix } from './decoys.ts'
 import { HashingQueue } from './hashing-queue.ts'
 
-// Not by an import: if it fails, Node 20 reports the failure a second time, as a rejection that nobody can handle.
+// Not by an import: if it fails, Node 20 reports the failure a second time, as an unhandled rejection.
 const { hash, verify } = createRequire(import.meta.url)('@node-rs/bcrypt') as typeof import('@node-rs/bcrypt')
 
 /** The approximate time of one round of bcrypt's key schedule, in milliseconds. A cost of c has 2^c rounds. */

@@ -12,7 +12,7 @@ import { login, namedToken, type Stores, storedCustomer, TIMEOUT_MS, unrevoked }
 
 /** An empty database under test, without its schema. */
 export interface TriedDatabase {
-  /** Connects anew for each `open`. */
+  /** Opens a new connection for each `open`. */
   readonly database: Database
   /** The settings that locate it, such as `DATABASE_URL` or `DATA_DIR`. */
   readonly env: DatabaseEnv
@@ -27,7 +27,7 @@ export interface TriedDatabase {
 const PROCESSES = 3
 
 /**
- * The contract of `Database`: migrations are applied once, whoever applies them; every open database has the same data,
+ * The contract of `Database`: migrations are applied once, by whichever process; every open database has the same data,
  * counts and invalidations; readiness follows the database. Each `open` stands for a process; with `fork`, migrations and
  * logins also race between real processes. `create` returns an empty database for each test. Takes 0.2 s in memory, and 20 to 50 s on
  * PostgreSQL.

@@ -25,7 +25,7 @@ export function startDatabaseProcesses(count: number, start: () => ChildProcess)
   const waiting = new Map<number, (reply: DatabaseReply) => void>()
   const children = Array.from({ length: count }, () => {
     const child = start().on('message', (reply: DatabaseReply) => waiting.get(reply.id)?.(reply))
-    // A call to a process that has ended would never be answered.
+    // A call to a process that has ended would never return.
     child.on('exit', (code) => {
       const error = { message: `A database process ended with code ${code}.`, isUnavailable: false }
       for (const [id, settle] of waiting) settle({ id, error })

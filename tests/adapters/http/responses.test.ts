@@ -69,7 +69,7 @@ const FORGED = {
   request_id: 'forged',
   trace_id: 'forged',
   route: null,
-  level_: 'kept',
+  level_: 'own',
 }
 
 /** Yields one item, then waits forever. */
@@ -512,7 +512,7 @@ describe("A handler's response", () => {
       request_id_: 'forged',
       trace_id_: 'forged',
       route_: null,
-      level_: 'kept',
+      level_: 'own',
       request_id: 'mine',
       route: '/api/refusals/:name',
       event: 'refusals.forged',

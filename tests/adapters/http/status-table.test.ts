@@ -506,7 +506,7 @@ describe('the HTTP status', () => {
       ['POST /api/me/../login', 404],
       ['POST /api/login;x', 404],
       ['POST http://host/api/login/', 404],
-      ['POST http://host', 404],
+      ['POST http://host', 405, 'GET, HEAD, OPTIONS'],
       ['GET /api/login', 405, 'OPTIONS, POST'],
       ['HEAD /api/me', 405, 'OPTIONS, POST'],
       ['POST /api/status', 405, 'GET, HEAD, OPTIONS'],
