@@ -5,11 +5,9 @@ import type { ResponseFields } from '../response/json-body.ts'
 import type { DeclaredResponse, DeclaredResponses, RawBody, Route, Schema } from './declared-route.ts'
 import type { PathParams } from './route-pattern.ts'
 
-declare const TYPES: unique symbol
-
 /** A route with its types for clients, which only the compiler reads. */
 export interface TypedRoute<Types extends RouteTypes> extends Route {
-  readonly [TYPES]?: Types
+  readonly '~types'?: Types
 }
 
 /** What a client of one route sends and receives. */
@@ -35,7 +33,7 @@ export type InferApi<Routes> = Routes extends (...args: never) => infer List
     ? { readonly [Types in TypesIn<One> as Types['pattern']]: Types }
     : never
 
-type TypesIn<R> = R extends { readonly [TYPES]?: infer Types } ? Extract<Types, RouteTypes> : Untyped
+type TypesIn<R> = R extends { readonly '~types'?: infer Types } ? Extract<Types, RouteTypes> : Untyped
 
 /** The only pattern of a list that has lost its types, so that the compiler shows the reason. */
 interface Untyped extends RouteTypes {
