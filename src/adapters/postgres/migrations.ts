@@ -4,14 +4,9 @@ import { DatabaseRefused, DatabaseUnreachable } from './connection/database-refu
 import { failureReason, withDirectClient } from './connection/direct-client.ts'
 import { sqlState } from './connection/sql-state.ts'
 import { isTransactionPooler } from './connection/transaction-pooler.ts'
-import {
-  findPending,
-  knownMigrations,
-  LATCHKEY_MIGRATIONS,
-  type MigrationSet,
-  readApplied,
-} from './migration-set.ts'
+import { knownMigrations, LATCHKEY_MIGRATIONS, type MigrationSet } from './migration-set.ts'
 import { readTarget, requireOwner } from './migration-target.ts'
+import { findPending, readApplied } from './pending-migrations.ts'
 
 /** How long a migration waits for a lock: the requests that need the table wait behind it. */
 const LOCK_WAIT = '2s'
