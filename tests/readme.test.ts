@@ -20,11 +20,11 @@ const guide = (name: string) => `docs/how-to/${name}.md`
 const CHECKED_ELSEWHERE: readonly (readonly [file: string, text: string, check: string])[] = [
   ['README.md', 'npm ci\nnpm start\n', 'tests/end-to-end/first-minute.test.ts runs npm start'],
   ['README.md', 'npm ci && npm test\n', 'this is a run of npm test'],
-  [TUTORIAL, 'npm ci\nnpm pack\n', 'tests/package/installed.test.ts packs a checkout'],
+  [TUTORIAL, 'npm ci\nnpm pack\n', 'tests/deploy/installed.test.ts packs a checkout'],
   [
     TUTORIAL,
     'npm init -y && npm pkg set type=module\nnpm install ../latchkey/latchkey-0.1.0.tgz valibot tsx\n',
-    'tests/package/installed.test.ts installs these packages',
+    'tests/deploy/installed.test.ts installs these packages',
   ],
   [guide('run-several-instances'), 'npm run cluster-demo\n', 'tests/deploy/cluster-demo.test.ts runs it'],
   [

@@ -73,7 +73,7 @@ const COVERAGE = [
   'lib/',
 ]
 
-/** `tests/package/installed.test.ts` runs them on the packed package. */
+/** `tests/deploy/installed.test.ts` runs them on the packed package. */
 const ON_PACKAGE = ['examples/orders.test.ts', 'examples/shop.test.ts']
 
 /** Tests of the sources as text: a separate step of the second tier. */
