@@ -74,8 +74,8 @@ function run(files: readonly string[], env: NodeJS.ProcessEnv): Promise<number> 
       '--test',
       '--test-reporter=spec',
       `--test-timeout=${HANG_MS}`,
-      // One more than processors: many tests wait for processes and for the database.
-      `--test-concurrency=${availableParallelism() + 1}`,
+      // Two more than processors: many tests wait for processes and for the database.
+      `--test-concurrency=${availableParallelism() + 2}`,
       ...files,
     ],
     { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] },
