@@ -47,8 +47,8 @@ const lines = () => [...app.logLines, ...app.auditLines].map((line) => JSON.pars
 describe(`${REQUESTS} requests from one address`, () => {
   const secrets = tokenSecrets({ prefix: 'lk' })
   for (const [kind, bytes, expected, audited] of [
-    ['without a token on a service route', request('GET /api/status'), [401], REQUESTS],
-    ['without a token', request('POST /api/me'), [401], 0],
+    ['without a token on a service route', request('GET /api/status'), [401], /^service\./],
+    ['without a token', request('POST /api/me'), [401], null],
     [
       'with invented tokens',
       () => request('POST /api/me', bearer(secrets.issue().secret))(),
@@ -63,23 +63,20 @@ describe(`${REQUESTS} requests from one address`, () => {
         '{"email":"a@example.com","password":"wrong"}',
       ),
       [401, 429],
-      REQUESTS,
+      /^login\./,
     ],
   ] as const)
     test(`${kind} write few lines, and the number of the others`, async () => {
       app.logLines.splice(0)
       app.auditLines.splice(0)
       assert.deepEqual([...(await send(bytes))].sort(), expected)
-      const written = () =>
-        lines().filter(({ event }) => event !== 'denials.left_out' && event !== 'request.left_out')
-      const counted = (event: string) =>
+      const count = (event: RegExp) =>
         lines()
-          .filter((line) => line.event === event)
-          .reduce((sum, { count }) => sum + count, 0)
-      const own = (isAudit: boolean) => written().filter(({ audit }) => (audit === true) === isAudit).length
-      await until(() => own(false) + counted('request.left_out') === REQUESTS)
-      // Of the invented tokens, only those that were looked up have an event.
-      if (audited !== null) await until(() => own(true) + counted('denials.left_out') === audited)
+          .filter((line) => event.test(line.denied_event ?? line.event))
+          .reduce((sum, line) => sum + (line.count ?? 1), 0)
+      await until(() => count(/^request(\.left_out)?$/) === REQUESTS)
+      // Of the invented tokens, only those that were looked up have an event, which may come while the next test runs.
+      if (audited !== null) await until(() => count(audited) === REQUESTS)
       const bytesWritten = [...app.logLines, ...app.auditLines].join('').length
       assert.ok(bytesWritten < MAX_BYTES, `${bytesWritten} bytes`)
       for (const line of lines().filter(({ event }) => event.endsWith('left_out')))

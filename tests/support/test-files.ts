@@ -83,6 +83,7 @@ const SOURCES = [
   'package.test.ts',
   'supply-chain.test.ts',
   'security-documents.test.ts',
+  '../verification/mutants.test.ts',
 ]
 
 /**

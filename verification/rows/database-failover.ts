@@ -80,7 +80,7 @@ export const failoverRows: readonly Row[] = [
       { name: 'a standby is not detected', file: CHECK, find: 'if (is_standby)', replace: 'if (false)' },
       {
         name: 'a newer schema is not detected',
-        file: 'src/adapters/postgres/migration-set.ts',
+        file: 'src/adapters/postgres/pending-migrations.ts',
         find: 'if (unknown.length > 0) {',
         replace: 'if (false) {',
       },
