@@ -1,7 +1,7 @@
 /**
  * Checks what `npm test` leaves out, each step under a heading, and prints a summary; exits 1 when a step failed:
  * `npm run check`. `npm run check -- static modules` runs these parts only; the others are
- * `coverage` and `programs`.
+ * `coverage` and `programs`. `npm run check -- modules 1/2` runs every second test file of the part.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -15,6 +15,12 @@ interface Step {
 
 const root = join(import.meta.dirname, '..')
 const node = process.execPath
+const SHARE = /^([1-9]\d*)\/([1-9]\d*)$/
+const parts = process.argv.slice(2).filter((argument) => !SHARE.test(argument))
+const [, chosen = '1', shares = '1'] =
+  SHARE.exec(process.argv.slice(2).find((one) => SHARE.test(one)) ?? '') ?? []
+const share = (files: readonly string[]) =>
+  files.filter((_, index) => index % Number(shares) === Number(chosen) - 1)
 
 const STEPS: readonly Step[] = [
   {
@@ -57,16 +63,16 @@ const STEPS: readonly Step[] = [
   {
     part: 'modules',
     name: 'tests of modules',
-    command: [node, '--import', 'tsx', 'tests/run.ts', ...testFiles('modules')],
+    command: [node, '--import', 'tsx', 'tests/run.ts', ...share(testFiles('modules'))],
   },
   {
     part: 'programs',
     name: 'tests of programs',
-    command: [node, '--import', 'tsx', 'tests/run.ts', ...testFiles('programs')],
+    command: [node, '--import', 'tsx', 'tests/run.ts', ...share(testFiles('programs'))],
   },
 ]
 
-const parts = process.argv.slice(2)
+if (Number(chosen) > Number(shares)) throw new Error(`There is no part ${chosen} of ${shares}.`)
 const unknown = parts.filter((part) => !STEPS.some((step) => step.part === part))
 if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.`)
 
