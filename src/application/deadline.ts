@@ -13,17 +13,26 @@ export interface Deadline {
 
 /** Starts a deadline of `totalMs` milliseconds. Only the time inside `run` counts. */
 export function createDeadline(totalMs: number, clock: Clock): Deadline {
-  let remainingMs = totalMs
-  return {
-    run<Result extends MaybePromise<unknown>>(call: (timeoutMs: number) => Result) {
-      if (remainingMs <= 0) return Promise.reject(new Unavailable()) as Result
-      const startMs = clock.monotonicMs()
-      const result = call(remainingMs)
-      if (!isPromise(result)) return result
-      const settled = Promise.resolve(result).finally(() => {
-        remainingMs -= clock.monotonicMs() - startMs
-      })
-      return settled as Result
-    },
+  return new RemainingTime(totalMs, clock)
+}
+
+class RemainingTime implements Deadline {
+  #remainingMs: number
+  readonly #clock: Clock
+
+  constructor(totalMs: number, clock: Clock) {
+    this.#remainingMs = totalMs
+    this.#clock = clock
+  }
+
+  run<Result extends MaybePromise<unknown>>(call: (timeoutMs: number) => Result): Result {
+    if (this.#remainingMs <= 0) return Promise.reject(new Unavailable()) as Result
+    const startMs = this.#clock.monotonicMs()
+    const result = call(this.#remainingMs)
+    if (!isPromise(result)) return result
+    const settled = Promise.resolve(result).finally(() => {
+      this.#remainingMs -= this.#clock.monotonicMs() - startMs
+    })
+    return settled as Result
   }
 }

@@ -4,7 +4,7 @@ import type { Session } from './connection/session.ts'
 import { LISTED_TOKEN_COLUMNS, toLoginToken } from './rows.ts'
 
 /** Every statement has a time-out of the server, whatever the caller's, so none may concern all tokens of a customer. */
-const PAGE_ROWS = 10_000
+const PAGE_ROWS = 2000
 const STEP_ROWS = 1000
 
 const LIST_PAGE = {

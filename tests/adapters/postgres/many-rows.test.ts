@@ -6,6 +6,7 @@ import { LATCHKEY_MIGRATIONS } from '../../../src/adapters/postgres/migration-se
 import { storedCustomer } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 import { HASH } from '../../support/program-suite.ts'
+import { SERVICE_SECRET, startApp } from '../../support/running-app.ts'
 import { postgresAlone } from '../../support/sqlite.ts'
 
 /** Longer than the timeout of a statement on the server, and enough for a busy machine. */
@@ -16,9 +17,10 @@ const CUSTOMERS = 60_000
 describe('A customer with 150,000 retained tokens', { skip: postgresAlone }, () => {
   let stores: PostgresStores
   let customerId: string
+  let email: string
   before(async () => {
     stores = await openPostgresStores()
-    customerId = (await storedCustomer(stores)).id
+    ;({ id: customerId, email } = await storedCustomer(stores))
     // Several of one time, so that a page ends among them.
     await stores.database.sql(
       `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, revoked_at)
@@ -39,6 +41,23 @@ describe('A customer with 150,000 retained tokens', { skip: postgresAlone }, () 
       const earlier = tokens[n]
       assert.ok(earlier !== undefined && earlier.createdAtMs >= createdAtMs)
       assert.ok(earlier.createdAtMs > createdAtMs || earlier.id > id)
+    }
+  })
+
+  it('is shown on the operator’s page, with the number of omitted tokens', async () => {
+    const app = await startApp({
+      database: stores.database,
+      env: { OPS: 'on', SERVICE_TOKENS: `tests[ops]=${SERVICE_SECRET}` },
+    })
+    try {
+      const { status, body } = await app.call('/ops/customer', {
+        token: SERVICE_SECRET,
+        body: { email },
+        headers: { 'X-Requested-With': 'ops-page', 'Sec-Fetch-Site': 'same-origin' },
+      })
+      assert.deepEqual([status, body.tokens?.length, body.more], [200, 200, TOKENS - 200])
+    } finally {
+      await app.close()
     }
   })
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import type { Deadline } from '../../../application/deadline.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { emailProblem, trimmedEmail } from '../../../domain/customer.ts'
 import type { RequestContext } from '../request/request-context.ts'
@@ -13,6 +14,8 @@ export interface OpsSource {
   /** Recent samples, and the process that measured them. */
   readonly live: () => ResponseFields
   readonly nowMs: () => number
+  /** Starts the deadline of a listing, which takes longer than other requests when a customer has many tokens. */
+  readonly listDeadline: () => Deadline
   /** The service's public URL; null when it equals the listening address. */
   readonly publicUrl: string | null
 }
@@ -37,7 +40,10 @@ interface ActionContext<Body> extends RequestContext {
 }
 
 /** Returns the routes of the operator's page and of its data. The data requires a service token with the scope `ops`. */
-export function opsRoutes(useCases: UseCases, { live, nowMs, publicUrl }: OpsSource): readonly Route[] {
+export function opsRoutes(
+  useCases: UseCases,
+  { live, nowMs, listDeadline, publicUrl }: OpsSource,
+): readonly Route[] {
   const { customers, tokens } = useCases
   return [
     ...opsPage(),
@@ -47,7 +53,7 @@ export function opsRoutes(useCases: UseCases, { live, nowMs, publicUrl }: OpsSou
     action('POST /ops/customer', emailField, async ({ body, deadline }) => {
       const customer = await customers.find(body.email, deadline)
       if (customer === null) return { customer: null, tokens: [], more: 0 }
-      const all = await tokens.listByCustomer(customer.id, deadline)
+      const all = await tokens.listByCustomer(customer.id, listDeadline())
       return { customer: customerDetails(customer), ...tokenDetails(all, nowMs()) }
     }),
     action('POST /ops/revoke', tokenFields, async ({ body, deadline, requester, service }) => ({

@@ -16,6 +16,7 @@ export function readInput(
   exchange: Exchange,
   params: Readonly<Record<string, string>>,
 ): MaybePromise<RequestInput> {
+  if (hasNoInput(route, exchange)) return NO_INPUT
   return andThen(readRouteBody(route, exchange), ({ body, rawBody, bodyFailed }) => ({
     body: isSchema(route.body) ? validated(route.body, body, 'body') : body,
     rawBody,
@@ -23,6 +24,20 @@ export function readInput(
     query: readQuery(route, exchange),
     params: route.params === null ? params : validated(route.params, params, 'params'),
   }))
+}
+
+const NO_INPUT: RequestInput = Object.freeze({
+  body: undefined,
+  rawBody: undefined,
+  bodyFailed: null,
+  query: Object.freeze({}),
+  params: Object.freeze({}),
+})
+
+/** Whether there is nothing to read, as in most requests of a route without a body. */
+function hasNoInput({ body, query, params, hasParams }: Route, exchange: Exchange): boolean {
+  if (body !== null || query !== null || params !== null || hasParams) return false
+  return exchange.declaredBytes === 0 && exchange.request.url?.includes('?') === false
 }
 
 /** Whether the body is JSON of a schema. */

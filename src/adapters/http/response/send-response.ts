@@ -30,13 +30,13 @@ export function sendResponse(
   result: HandlerResult,
   authenticate: Reauthenticate,
 ): MaybePromise<void> {
+  if (result instanceof JsonBody) return sendSuccess(exchange, route.status, result)
   if (result instanceof CustomResponse) return sendDeclared(exchange, route, result, authenticate)
   if (result instanceof FileResponse) return sendFile(exchange, result)
   if (result instanceof StreamedList)
     return sendList(exchange, route, result, () => authenticate(route, exchange))
   const { status, returns } = route
-  const declared = returns === null || result instanceof JsonBody ? result : conforming(returns, result)
-  return sendSuccess(exchange, status, declared)
+  return sendSuccess(exchange, status, returns === null ? result : conforming(returns, result))
 }
 
 function sendDeclared(

@@ -5,7 +5,7 @@ import { Unavailable } from '../../../domain/errors.ts'
 import { andThen, isPromise, type MaybePromise } from '../../../lib/maybe-promise.ts'
 import { DeadlinePassed } from '../errors.ts'
 import { bearerToken, serviceToken } from '../request/bearer-token.ts'
-import { type AnyCaller, Context, type HandlerServices } from '../request/context.ts'
+import { type AnyCaller, Context, type HandlerServices, type RequestInput } from '../request/context.ts'
 import { readInput } from '../request/input.ts'
 import { sendSuccess } from '../response/response.ts'
 import { sendResponse } from '../response/send-response.ts'
@@ -64,18 +64,27 @@ export function createDispatch(
     const deadline = useCases.deadline()
     return andThen(authenticateCaller(route, exchange, deadline), (caller) =>
       andThen(readInput(route, exchange, params), (input) => {
+        if (!exchange.bodyWasLate) return handle(route, exchange, deadline, caller, input)
         // A token may have been revoked while its client was still sending the body.
-        const authenticated = exchange.bodyWasLate ? authenticateCaller(route, exchange, deadline) : caller
-        return andThen(authenticated, (caller) => {
-          // After a 503 the client may retry, so the handler must not run.
-          if (exchange.responded) return
-          const context = new Context(caller, input, exchange, deadline, services)
-          const handling = route.handle(context as never)
-          if (input.bodyFailed !== null) refuseLateBody(exchange, input.bodyFailed)
-          return andThen(handling, (result) => sendResponse(exchange, route, result, reauthenticate))
-        })
+        return andThen(authenticateCaller(route, exchange, deadline), (caller) =>
+          handle(route, exchange, deadline, caller, input),
+        )
       }),
     )
+  }
+
+  function handle(
+    route: Route,
+    exchange: Exchange,
+    deadline: Deadline,
+    caller: AnyCaller,
+    input: RequestInput,
+  ): MaybePromise<void> {
+    // After a 503 the client may retry, so the handler must not run.
+    if (exchange.responded) return
+    const handling = route.handle(new Context(caller, input, exchange, deadline, services) as never)
+    if (input.bodyFailed !== null) refuseLateBody(exchange, input.bodyFailed)
+    return andThen(handling, (result) => sendResponse(exchange, route, result, reauthenticate))
   }
 
   /** Responds with the failure of a streamed body, which its handler may never notice. */

@@ -15,7 +15,8 @@ export function createRouter(routes: readonly Route[]): Router {
   refuseDuplicates(routes)
   // With the default of 100 characters, a longer parameter would get 404.
   const tree = findMyWay({ maxParamLength: 16_384 })
-  for (const route of routes) tree.on(route.method, route.path, () => {}, route)
+  for (const route of routes)
+    tree.on(route.method, route.path, () => {}, { kind: 'route', route, params: NO_PARAMS } satisfies Match)
   const methods = [...new Set(routes.map(({ method }) => method))]
 
   return function match(method, target) {
@@ -35,8 +36,9 @@ export function createRouter(routes: readonly Route[]): Router {
   function find(method: string, path: string): Match | null {
     const found = tree.find(method as HTTPMethod, path)
     if (found === null) return null
-    const route = found.store as Route
-    if (!route.hasParams) return { kind: 'route', route, params: NO_PARAMS }
+    const match = found.store as Match & { kind: 'route' }
+    const { route } = match
+    if (!route.hasParams) return match
     const params = Object.entries(found.params)
     // The tree accepts an empty parameter; the service does not.
     if (params.some(([, value]) => value === '')) return null

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AccessLog, RespondedRequest } from '../../../application/ports/access-log.ts'
 import type { RequestSpan } from '../../../application/ports/request-observers.ts'
 import type { Requester } from '../../../application/requester.ts'
@@ -17,6 +17,8 @@ export class Exchange implements RespondedRequest, Requester {
   readonly headers: readonly string[]
   readonly accessLog: AccessLog
   readonly beganMs = performance.now()
+  /** The body size in bytes that the head declares: 0 without a body, null when the length is not declared. */
+  readonly declaredBytes: number | null
   /** The maximum body size: the service's limit, then the route's once it is known. */
   bodyLimitBytes: number
   /** Whether the client waits for a `100 Continue`, which is sent when the body is read (RFC 9110, section 10.1.1). */
@@ -56,7 +58,9 @@ export class Exchange implements RespondedRequest, Requester {
   ) {
     this.request = request
     this.response = response
-    this.requestId = acceptRequestId(request.headers['x-request-id'])
+    const { headers } = request
+    this.requestId = acceptRequestId(headers['x-request-id'])
+    this.declaredBytes = declaredSize(headers)
     this.awaitsContinue = options.awaitsContinue
     this.bodyLimitBytes = options.bodyLimitBytes
     this.headers = options.headers
@@ -117,18 +121,16 @@ export class Exchange implements RespondedRequest, Requester {
     this.rejectBody?.(error)
   }
 
-  /** The body size in bytes that the head declares: 0 without a body, null when the length is not declared. */
-  get declaredBytes(): number | null {
-    const { headers } = this.request
-    if (headers['transfer-encoding'] !== undefined) return null
-    const length = headers['content-length']
-    return length === undefined ? 0 : Number(length)
-  }
-
   /** Whether the whole request has arrived. Even without a body, the parser reports the end some time after the head. */
   get isWhole(): boolean {
-    return this.request.complete || this.declaredBytes === 0
+    return this.declaredBytes === 0 || this.request.complete
   }
+}
+
+function declaredSize(headers: IncomingHttpHeaders): number | null {
+  if (headers['transfer-encoding'] !== undefined) return null
+  const length = headers['content-length']
+  return length === undefined ? 0 : Number(length)
 }
 
 /** When a signal aborts, node's functions reject with their own error, whose cause is the signal's reason. */
