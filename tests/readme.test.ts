@@ -6,7 +6,7 @@ import { freePort } from '../src/adapters/embedded-postgres/server-address.ts'
 import { callAt } from '../src/testing/call.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
 import { assertShown, block, interrupt, unusedBlocks } from './support/documented-blocks.ts'
-import { fencedBlocks } from './support/fenced-blocks.ts'
+import { allFencedBlocks, fencedBlocks } from './support/fenced-blocks.ts'
 import { ownProgram, ownProject } from './support/own-program.ts'
 import { HASH } from './support/program-suite.ts'
 import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from './support/running-app.ts'
@@ -14,6 +14,7 @@ import { type Ended, shellCommand, startProcess, temporaryFolder } from './suppo
 
 const root = join(import.meta.dirname, '..')
 const TUTORIAL = 'docs/tutorial/first-service.md'
+const SHOP = 'docs/tutorial/a-small-shop.md'
 const guide = (name: string) => `docs/how-to/${name}.md`
 
 /** Code blocks that no test of this file uses, and what checks each instead. */
@@ -26,6 +27,9 @@ const CHECKED_ELSEWHERE: readonly (readonly [file: string, text: string, check: 
     'npm init -y && npm pkg set type=module\nnpm install ../latchkey/latchkey-0.1.0.tgz valibot tsx\n',
     'tests/deploy/installed.test.ts installs these packages',
   ],
+  ...allFencedBlocks(SHOP).map(
+    ({ text }) => [SHOP, text, 'tests/deploy/shop-tutorial.test.ts has the same list for this page'] as const,
+  ),
   [guide('run-several-instances'), 'npm run cluster-demo\n', 'tests/deploy/cluster-demo.test.ts runs it'],
   [
     guide('run-behind-a-proxy'),

@@ -1,5 +1,5 @@
-import { symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { temporaryFolder } from './running-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -16,6 +16,7 @@ export async function ownProject(
   const folder = await temporaryFolder()
   const entry = (path: string) => `'${join(ROOT, 'src/package', path)}.ts'`
   for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder.path, name)), { recursive: true })
     writeFileSync(
       join(folder.path, name),
       text
