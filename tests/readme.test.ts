@@ -24,9 +24,10 @@ const CHECKED_ELSEWHERE: readonly (readonly [file: string, text: string, check: 
   [TUTORIAL, 'npm ci\nnpm pack\n', 'tests/deploy/installed.test.ts packs a checkout'],
   [
     TUTORIAL,
-    'npm init -y && npm pkg set type=module\nnpm install ../latchkey/latchkey-0.1.0.tgz valibot tsx\n',
+    'mkdir ../my-service && cd ../my-service\nnpm init -y && npm pkg set type=module\nnpm install ../latchkey/latchkey-0.1.0.tgz valibot tsx\n',
     'tests/deploy/installed.test.ts installs these packages',
   ],
+  [TUTORIAL, fencedBlocks(TUTORIAL, 'json')[0] ?? '', 'tests/deploy/installed.test.ts compiles with it'],
   ...allFencedBlocks(SHOP).map(
     ({ text }) => [SHOP, text, 'tests/deploy/shop-tutorial.test.ts has the same list for this page'] as const,
   ),

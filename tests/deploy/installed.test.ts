@@ -110,7 +110,8 @@ describe("the tutorial's program in a separate folder", () => {
     project = join(folder.path, 'my-service')
     const [pack = '', create = ''] = fencedBlocks(TUTORIAL, 'sh')
     assert.equal(pack, 'npm ci\nnpm pack\n')
-    const [prepare, add = ''] = create.trim().split('\n')
+    const [enter, prepare, add = ''] = create.trim().split('\n')
+    assert.equal(enter, 'mkdir ../my-service && cd ../my-service')
     assert.equal(prepare, 'npm init -y && npm pkg set type=module')
     await npm(project, ['init', '-y'])
     await npm(project, ['pkg', 'set', 'type=module'])
@@ -198,15 +199,10 @@ console.log(${entries.map((_, n) => `entry${n}`).join(', ')})
       join(project, 'tsconfig.json'),
       JSON.stringify({
         compilerOptions: {
-          target: 'es2023',
-          module: 'nodenext',
-          allowImportingTsExtensions: true,
-          types: ['node'],
-          strict: true,
+          ...JSON.parse(fencedBlocks(TUTORIAL, 'json')[0] ?? '').compilerOptions,
           exactOptionalPropertyTypes: true,
           noUncheckedIndexedAccess: true,
           skipLibCheck: false,
-          noEmit: true,
         },
         files: [...FILES, 'entries.ts'],
       }),

@@ -97,7 +97,8 @@ describe('The image of the tutorial', { skip }, () => {
   test('is built by the documented steps and serves', async (t) => {
     const project = join(folder.path, 'shop')
     const { tarball } = await packLatchkey(folder.path)
-    const [prepare, copy, add] = CREATE.trim().split('\n')
+    const [enter, prepare, copy, add] = CREATE.trim().split('\n')
+    assert.equal(enter, 'mkdir ../shop && cd ../shop')
     assert.equal(prepare, 'npm init -y && npm pkg set type=module')
     assert.equal(copy, `cp ../latchkey/${basename(tarball)} .`)
     assert.equal(add, `npm install ./${basename(tarball)} valibot tsx`)
