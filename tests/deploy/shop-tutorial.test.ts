@@ -132,7 +132,12 @@ describe('The image of the tutorial', { skip }, () => {
     const settings = [`DATABASE_URL=${database.url}`, `PORT=${port}`, 'HOST=127.0.0.1']
     const env = settings.flatMap((setting) => ['--env', setting])
     await docker('run', '--detach', '--name', name, '--network', 'host', ...env, name)
-    await until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.ok === true)
+    const isReady = async () =>
+      (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.ok === true
+    await until(isReady).catch(async (error: unknown) => {
+      const logs = await startProcess('docker', ['logs', name], { cwd: project }).ended
+      throw new Error(logs.stdout + logs.stderr, { cause: error })
+    })
   })
 })
 

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startProcess, temporaryFolder } from './running-process.ts'
 
@@ -53,7 +53,10 @@ async function importFiles(
 ): Promise<void> {
   const { path: root, remove } = await temporaryFolder()
   try {
-    for (const folder of ['tmp', 'root']) mkdirSync(join(root, folder))
+    mkdirSync(join(root, 'root'))
+    mkdirSync(join(root, 'tmp'))
+    // As in the images of distributions. The umask would remove bits from the mode of mkdir.
+    chmodSync(join(root, 'tmp'), 0o1777)
     for (const [from, to] of programs) cpSync(from, join(root, to), { dereference: true })
     const paths = programs.map(([from]) => from)
     for (const library of librariesOf([...paths, ...nativeAddons()]))
