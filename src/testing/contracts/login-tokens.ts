@@ -5,7 +5,7 @@ import type { LoginTokens, TokenPage } from '../../application/ports/login-token
 import { type LoginToken, tokenState } from '../../domain/login-token.ts'
 import { aDigest, aLoginToken } from '../builders.ts'
 import { assertRecovers, assertUnavailable } from '../holds.ts'
-import { raceLogins } from '../races.ts'
+import { loginInRace, raceLogins } from '../races.ts'
 import type { TestRunner } from '../runner.ts'
 import {
   type CreateStores,
@@ -168,7 +168,7 @@ export function loginTokensContract(name: string, create: CreateStores, runner?:
 
     sentence('64 parallel logins all succeed and leave one active token', async (stores) => {
       const customer = await storedCustomer(stores)
-      const logins = await Promise.all(Array.from({ length: 64 }, () => login(stores, customer)))
+      const logins = await Promise.all(Array.from({ length: 64 }, () => loginInRace(stores, customer)))
       assert.ok(
         logins.every(({ accepted }) => accepted),
         'a login was refused',
@@ -179,7 +179,8 @@ export function loginTokensContract(name: string, create: CreateStores, runner?:
         logins.some(({ token }) => token.id === live[0]?.id),
         'the active token was never issued',
       )
-      assert.equal((await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).length, 64)
+      // More when one was repeated after a lost reply.
+      assert.ok((await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).length >= 64)
     })
 
     sentence('64 parallel logins mixed with logouts leave at most one active token', async (stores) => {
