@@ -7,7 +7,7 @@ import { isForOperators } from '../../lib/operator-error.ts'
 import { type DatabaseEnv, databaseContext } from '../database/context.ts'
 import { startDatabaseProcesses } from '../database/processes.ts'
 import type { Release } from '../holds.ts'
-import { type TestContext, type TestRunner, withTimeout } from '../runner.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 import { login, namedToken, type Stores, storedCustomer, TIMEOUT_MS, unrevoked } from '../stores.ts'
 
 /** An empty database under test, without its schema. */
@@ -193,7 +193,7 @@ export function databaseContract(
   })
 
   function sentence(title: string, check: (tried: Trial) => Promise<void> | void): void {
-    it(title, async (context?: TestContext) => {
+    it(title, async ({ skip }) => {
       const tried = await create()
       const { database, env } = tried
       const opened = new Set<OpenDatabase>()
@@ -212,7 +212,7 @@ export function databaseContract(
           },
           migrate: () => database.migrate(databaseContext(env)),
           pending: () => database.pendingMigrations(databaseContext(env)),
-          skip: (reason) => context?.skip?.(reason),
+          skip,
         })
       } finally {
         for (const one of opened) await close(one)
