@@ -1,4 +1,3 @@
-import { emitWarning } from 'node:process'
 import * as nodeTest from 'node:test'
 
 /** The functions with which a test runner declares tests: those of vitest or jest, for example. */
@@ -41,5 +40,5 @@ export function withTimeout({ describe, it }: TestRunner = NODE) {
 
 function skip(title: string, reason: string, context: TestContext | undefined): void {
   if (context?.skip) context.skip(reason)
-  else emitWarning(`Not tested: ${title}. ${reason}`)
+  else process.emitWarning(`Not tested: ${title}. ${reason}`)
 }
