@@ -235,6 +235,7 @@ describe('on the packed package', { concurrency: true }, () => {
   for (const [what, example, pattern] of [
     ['the orders pass their tests', 'orders', '.'],
     ['the shop passes its tests', 'shop', '.'],
+    ['the service on MariaDB passes its tests', 'mariadb', '.'],
     ['the throttle in Redis passes its tests', 'redis-throttle', '.'],
     ['the SQLite adapters compile', 'sqlite', 'types of the package'],
   ] as const)

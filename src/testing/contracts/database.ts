@@ -16,6 +16,8 @@ export interface TriedDatabase {
   readonly database: Database
   /** The settings that locate it, such as `DATABASE_URL` or `DATA_DIR`. */
   readonly env: DatabaseEnv
+  /** False when its invalidations are never current, so that no process caches a token. Default: true. */
+  readonly caches?: boolean
   /** Makes it stop responding until it is released. Without this function, its test is skipped. */
   readonly stall?: () => Promise<Release>
   /** Forks a program that calls `runDatabaseProcess`. Without this function, the tests of several processes are skipped. */
@@ -155,6 +157,12 @@ export function databaseContract(
       const [one, other] = await Promise.all([tried.open('service'), tried.open('service')])
       if (one.invalidations === undefined || other.invalidations === undefined)
         return tried.skip('It has no invalidations.')
+      if (tried.caches === false) {
+        await one.invalidations.publish({ kind: 'everything' })
+        for (const { invalidations } of [one, other])
+          assert.equal(invalidations?.isCurrent(), false, 'a process may use its cache')
+        return
+      }
       const applied: Invalidation[] = []
       other.invalidations.subscribe((invalidation) => applied.push(invalidation))
       for (const invalidations of [one.invalidations, other.invalidations])
