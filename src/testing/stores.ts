@@ -4,7 +4,7 @@ import type { Customer } from '../domain/customer.ts'
 import type { Digest, LoginToken } from '../domain/login-token.ts'
 import { aCustomer, aDigest, aLoginToken, aPasswordHash } from './builders.ts'
 import type { Release } from './holds.ts'
-import { type TestContext, type TestRunner, withTimeout } from './runner.ts'
+import { type SkippableContext, type TestRunner, withTimeout } from './runner.ts'
 
 /**
  * The two stores of one database, initially empty, and functions that disturb them as another process or the network does.
@@ -39,9 +39,9 @@ export function sentencesOn(create: CreateStores, runner: TestRunner | undefined
 
   function sentence(
     title: string,
-    check: (stores: Stores, context: TestContext | undefined) => Promise<void>,
+    check: (stores: Stores, context: SkippableContext) => Promise<void>,
   ): void {
-    it(title, async (context?: TestContext) => {
+    it(title, async (context) => {
       const stores = await create()
       try {
         await check(stores, context)
@@ -57,9 +57,9 @@ export function sentencesOn(create: CreateStores, runner: TestRunner | undefined
     title: string,
     check: (stores: Stores, disturb: NonNullable<Stores[Name]>) => Promise<void>,
   ): void {
-    sentence(title, async (stores, context) => {
+    sentence(title, async (stores, { skip }) => {
       const disturb = stores[name]
-      if (disturb === undefined) return context?.skip?.(`The stores have no function ${name}.`)
+      if (disturb === undefined) return skip(`The stores have no function ${name}.`)
       await check(stores, disturb)
     })
   }

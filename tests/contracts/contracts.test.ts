@@ -267,6 +267,11 @@ describe('The contracts fail in the sentences about', { concurrency: 4 }, () => 
     ],
     [
       'database-faults',
+      'uses its cache although it says that it has none',
+      ['an invalidation has reached every process when its publication resolves'],
+    ],
+    [
+      'database-faults',
       'gives its workers another database',
       ['a worker opens the same database with its variables'],
     ],

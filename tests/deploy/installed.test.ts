@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { callAt } from '../../src/testing/call.ts'
@@ -231,6 +231,8 @@ describe('on the packed package', { concurrency: true }, () => {
   for (const [what, example, pattern] of [
     ['the orders pass their tests', 'orders', '.'],
     ['the shop passes its tests', 'shop', '.'],
+    ['the service on MariaDB passes its tests', 'mariadb', '.'],
+    ['the throttle in Redis passes its tests', 'redis-throttle', '.'],
     ['the SQLite adapters compile', 'sqlite', 'types of the package'],
   ] as const)
     test(what, async (t) => {
@@ -242,9 +244,50 @@ describe('on the packed package', { concurrency: true }, () => {
       const { code, stdout, stderr } = await startProcess(process.execPath, args, { cwd: root, env }).ended
       assert.equal(code, 0, stdout + stderr)
       assert.match(stdout, /^# Subtest: .* on the packed package$/m)
+      for (const [, reason = ''] of stdout.matchAll(/^ {4}ok .* # SKIP (.* WAS NOT TESTED.*)$/gm))
+        t.diagnostic(reason)
       assert.match(stdout, /^ +ok 1 - compiles? with the types of the package$/m)
     })
+
+  test('the contract suites find a planted fault under vitest and jest', async (t) => {
+    if (unreachable !== null) return t.skip(unreachable)
+    const project = join(folder.path, 'runners')
+    cpSync(join(root, 'tests/runners'), project, { recursive: true })
+    await install(project, [packed.tarball])
+    for (const [runner, args] of [
+      ['vitest', ['node_modules/vitest/vitest.mjs', 'run', '--reporter=json', 'vitest.test.js']],
+      ['jest', ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', '--json', 'jest.test.js']],
+    ] as const) {
+      const { code, stdout, stderr } = await startProcess(process.execPath, args, {
+        cwd: project,
+        env: UNCOUNTED,
+      }).ended
+      const output = `${runner}: ${stdout}${stderr}`
+      assert.equal(code, 1, output)
+      const results = readResults(stdout)
+      const named = (status: string) =>
+        results.flatMap((one) => (one.status === status ? [one.fullName] : []))
+      assert.deepEqual(named('failed'), PLANTED, output)
+      assert.ok(named('passed').length > 100, output)
+      // Jest cannot skip a test while it runs.
+      const skipped = runner === 'jest' ? stderr.match(/^.*Warning: Not tested: /gm) : named('skipped')
+      assert.equal(skipped?.length, DISTURBED, output)
+    }
+  })
 })
+
+/** The failures that `tests/runners/suites.js` plants. */
+const PLANTED = [
+  '64 parallel logins all succeed and leave one active token',
+  '64 parallel logins mixed with logouts leave at most one active token',
+].map((title) => `unlocked memory keeps the contract of LoginTokens: ${title}`)
+/** The tests there that need a disturbance of the store. */
+const DISTURBED = 12
+
+function readResults(json: string): readonly { readonly fullName: string; readonly status: string }[] {
+  const { testResults } = JSON.parse(json)
+  return testResults.flatMap(({ assertionResults }: { assertionResults: unknown }) => assertionResults)
+}
 
 function bytesBelow(modules: string): number {
   return readdirSync(modules, { recursive: true, encoding: 'utf8' })

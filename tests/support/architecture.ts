@@ -70,7 +70,9 @@ export const MODULES: readonly Module[] = [
   { path: 'testing/test-app.ts', modules: 'every', packages: [], node: true },
   // Opens databases by their settings, also in another process.
   { path: 'testing/database', modules: 'every', packages: [], node: true, process: true },
-  { path: 'testing', modules: [...core, 'testing/database'], packages: [], node: true },
+  // Warns of tests that a runner cannot skip.
+  { path: 'testing/runner.ts', modules: [], packages: [], node: true, process: true },
+  { path: 'testing', modules: [...core, 'testing/database', 'testing/runner.ts'], packages: [], node: true },
 
   // The only folders that may import several adapters.
   { path: 'composition', modules: 'every', packages: 'every', node: true, process: true },

@@ -22,7 +22,7 @@ export const where = onPackage ? 'on the packed package' : 'in this repository'
 
 /** Why a contract suite skips a test: the adapter lacks what the test needs. */
 const UNDISTURBED =
-  /^(The \S+( under test)? ha(s|ve) no function \w+|It has no \w+|Each process counts in its own memory)\.$/
+  /^(The \S+( under test)? ha(s|ve) no function \w+|It has no \w+|Only one process may open it|Each process counts in its own memory)\.$/
 
 /** Prepares an example of the folder `examples`. */
 export async function prepareExample(name: string): Promise<PreparedExample> {

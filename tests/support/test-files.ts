@@ -74,7 +74,7 @@ const COVERAGE = [
 ]
 
 /** `tests/deploy/installed.test.ts` runs them on the packed package. */
-const ON_PACKAGE = ['examples/orders.test.ts', 'examples/shop.test.ts']
+const ON_PACKAGE = ['mariadb', 'orders', 'redis-throttle', 'shop'].map((name) => `examples/${name}.test.ts`)
 
 /** Tests of the sources as text: a separate step of the second tier. */
 const SOURCES = [

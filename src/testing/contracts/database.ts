@@ -7,7 +7,7 @@ import { isForOperators } from '../../lib/operator-error.ts'
 import { type DatabaseEnv, databaseContext } from '../database/context.ts'
 import { startDatabaseProcesses } from '../database/processes.ts'
 import type { Release } from '../holds.ts'
-import { type TestContext, type TestRunner, withTimeout } from '../runner.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 import { login, namedToken, type Stores, storedCustomer, TIMEOUT_MS, unrevoked } from '../stores.ts'
 
 /** An empty database under test, without its schema. */
@@ -16,6 +16,8 @@ export interface TriedDatabase {
   readonly database: Database
   /** The settings that locate it, such as `DATABASE_URL` or `DATA_DIR`. */
   readonly env: DatabaseEnv
+  /** False when its invalidations are never current, so that no process caches a token. Default: true. */
+  readonly caches?: boolean
   /** Makes it stop responding until it is released. Without this function, its test is skipped. */
   readonly stall?: () => Promise<Release>
   /** Forks a program that calls `runDatabaseProcess`. Without this function, the tests of several processes are skipped. */
@@ -155,6 +157,12 @@ export function databaseContract(
       const [one, other] = await Promise.all([tried.open('service'), tried.open('service')])
       if (one.invalidations === undefined || other.invalidations === undefined)
         return tried.skip('It has no invalidations.')
+      if (tried.caches === false) {
+        await one.invalidations.publish({ kind: 'everything' })
+        for (const { invalidations } of [one, other])
+          assert.equal(invalidations?.isCurrent(), false, 'a process may use its cache')
+        return
+      }
       const applied: Invalidation[] = []
       other.invalidations.subscribe((invalidation) => applied.push(invalidation))
       for (const invalidations of [one.invalidations, other.invalidations])
@@ -193,7 +201,7 @@ export function databaseContract(
   })
 
   function sentence(title: string, check: (tried: Trial) => Promise<void> | void): void {
-    it(title, async (context?: TestContext) => {
+    it(title, async ({ skip }) => {
       const tried = await create()
       const { database, env } = tried
       const opened = new Set<OpenDatabase>()
@@ -212,7 +220,7 @@ export function databaseContract(
           },
           migrate: () => database.migrate(databaseContext(env)),
           pending: () => database.pendingMigrations(databaseContext(env)),
-          skip: (reason) => context?.skip?.(reason),
+          skip,
         })
       } finally {
         for (const one of opened) await close(one)

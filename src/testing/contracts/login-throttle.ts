@@ -7,7 +7,7 @@ import type {
 } from '../../application/ports/login-throttle.ts'
 import type { LoginLimits } from '../../domain/login-limit.ts'
 import { assertRecovers, assertUnavailable, type Release } from '../holds.ts'
-import { type TestContext, type TestRunner, withTimeout } from '../runner.ts'
+import { type TestRunner, withTimeout } from '../runner.ts'
 import { TIMEOUT_MS } from '../stores.ts'
 
 /** Creates a fresh throttle with these limits. */
@@ -366,9 +366,11 @@ export function loginThrottleContract(name: string, create: CreateThrottle, runn
       }
     })
 
-    it('while the store does not respond, every call rejects with `Unavailable` at its timeout', async (context?: TestContext) => {
+    it('while the store does not respond, every call rejects with `Unavailable` at its timeout', async ({
+      skip,
+    }) => {
       const { throttle, slot, stall } = await tried(ACCOUNT)
-      if (stall === undefined) return context?.skip?.('The throttle under test has no function stall.')
+      if (stall === undefined) return skip('The throttle under test has no function stall.')
       const taken = await slot()
       const calls: Record<keyof LoginThrottle, (timeoutMs: number) => unknown> = {
         take: (timeoutMs) => throttle.take(attempt({}), timeoutMs),

@@ -1,0 +1,92 @@
+import type { Digest, LoginToken, LoginTokens, OwnedToken } from 'latchkey/ports'
+import type { MariadbDatabase, Row, Session } from './database.ts'
+import {
+  CUSTOMER_COLUMNS,
+  LISTED_TOKEN_COLUMNS,
+  TOKEN_COLUMNS,
+  toBytes,
+  toCustomer,
+  toLoginToken,
+} from './rows.ts'
+import { listTokens, prune, revokeIssuedBefore, touch } from './upkeep.ts'
+
+const FIND_BY_DIGEST = `
+  select ${TOKEN_COLUMNS}, ${CUSTOMER_COLUMNS}
+    from login_tokens join customers on customers.id = login_tokens.customer_id
+   where token_hash = ?`
+
+const LIST_OF = `
+  select ${LISTED_TOKEN_COLUMNS} from login_tokens where customer_id = ? order by created_at desc, id desc`
+
+const LOCK_OWNER = 'select password_hash, disabled_at from customers where id = ? for update'
+
+const INSERT = `
+  insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?)`
+
+const REVOKE = `
+  update login_tokens set revoked_at = ?
+   where id = ? and revoked_at is null and (expires_at is null or expires_at > ?)`
+
+const REVOKE_CHOSEN = `
+  update login_tokens set revoked_at = ?
+   where customer_id = ? and name = ifnull(?, name) and id = ifnull(?, id) and revoked_at is null`
+
+/** Creates the store on the table `login_tokens`. A login locks the row of its customer, so that logins follow each other. */
+export function mariadbLoginTokens(database: MariadbDatabase): LoginTokens {
+  return {
+    findByDigest: (digest, timeoutMs) =>
+      database.read(timeoutMs, async ({ rows }) => {
+        const [row] = await rows(FIND_BY_DIGEST, [toBytes(digest)])
+        return row === undefined ? null : toOwnedToken(row)
+      }),
+
+    listByCustomer: (customerId, timeoutMs) =>
+      database.read(timeoutMs, async ({ rows }) => (await rows(LIST_OF, [customerId])).map(toLoginToken)),
+
+    list: (page, timeoutMs) => database.read(timeoutMs, (session) => listTokens(session, page)),
+
+    replace: ({ token, digest, verifiedHash }, timeoutMs) =>
+      database.write(timeoutMs, async (session) => {
+        const [owner] = await session.rows(LOCK_OWNER, [token.customerId])
+        if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
+        const earlier = [token.createdAtMs, token.customerId, 'login', null]
+        const revoked = await session.change(REVOKE_CHOSEN, earlier)
+        await insert(session, token, digest)
+        return revoked
+      }),
+
+    add: (token, digest, timeoutMs) =>
+      database.write(timeoutMs, async (session) => {
+        const [owner] = await session.rows(LOCK_OWNER, [token.customerId])
+        if (owner === undefined || owner.disabled_at !== null) return false
+        await insert(session, token, digest)
+        return true
+      }),
+
+    revoke: ({ id }, atMs, timeoutMs) =>
+      database.write(timeoutMs, async ({ change }) => (await change(REVOKE, [atMs, id, atMs])) === 1),
+
+    revokeByCustomer: (customerId, { name, id }, atMs, timeoutMs) =>
+      database.write(timeoutMs, ({ change }) =>
+        change(REVOKE_CHOSEN, [atMs, customerId, name ?? null, id ?? null]),
+      ),
+
+    revokeIssuedBefore: (beforeMs, atMs, steps) => revokeIssuedBefore(database, beforeMs, atMs, steps),
+
+    touch: (uses, timeoutMs) => database.write(timeoutMs, (session) => touch(session, uses)),
+
+    prune: (endedBeforeMs, limit, timeoutMs) =>
+      database.write(timeoutMs, (session) => prune(session, endedBeforeMs, limit)),
+  }
+}
+
+function toOwnedToken(row: Row): OwnedToken {
+  return Object.freeze({ token: toLoginToken(row), customer: toCustomer(row) })
+}
+
+async function insert({ change }: Session, token: LoginToken, digest: Digest): Promise<void> {
+  const { id, customerId, name, abilities, createdAtMs, expiresAtMs, revokedAtMs } = token
+  const json = JSON.stringify(abilities)
+  await change(INSERT, [id, customerId, name, toBytes(digest), json, createdAtMs, expiresAtMs, revokedAtMs])
+}

@@ -1,0 +1,19 @@
+import { once } from 'node:events'
+import type { Database } from 'latchkey'
+import { createRedisClient, redisLoginThrottle } from './login-throttle.ts'
+
+/** Returns the same database, but its services count failed logins in the Redis of `url`. */
+export function withRedisThrottle(database: Database, url: string): Database {
+  return { ...database, open }
+
+  async function open(...[role, context]: Parameters<Database['open']>) {
+    const opened = await database.open(role, context)
+    if (role !== 'service') return opened
+    const client = createRedisClient(url)
+    // A service starts without Redis, too: meanwhile its logins return 503.
+    await Promise.race([client.connect(), once(client, 'error')])
+    const throttle = redisLoginThrottle(client, context.configuration)
+    const close = () => Promise.all([client.destroy(), opened.close()]).then(() => {})
+    return { ...opened, throttle, close }
+  }
+}

@@ -1,0 +1,4 @@
+import { describe, it } from '@jest/globals'
+import { declareSuites } from './suites.js'
+
+declareSuites({ describe, it })
