@@ -235,6 +235,7 @@ describe('on the packed package', { concurrency: true }, () => {
   for (const [what, example, pattern] of [
     ['the orders pass their tests', 'orders', '.'],
     ['the shop passes its tests', 'shop', '.'],
+    ['Swagger UI passes its tests', 'swagger-ui', '.'],
     ['the SQLite adapters compile', 'sqlite', 'types of the package'],
   ] as const)
     test(what, async (t) => {
