@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -296,7 +295,7 @@ describe('the docs page with 40 routes', { skip }, () => {
 /** The source of axe-core, or null. */
 function axeHere(): string | null {
   try {
-    return readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+    return readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
   } catch {
     return null
   }
