@@ -114,8 +114,7 @@ export function describeOperation(
   }
 
   function successExample(): unknown {
-    if (route.returns === null) return { success: true }
-    const example = exampleOutput(route.returns)
+    const example = route.returns === null ? {} : exampleOutput(route.returns)
     return example === undefined ? undefined : { success: true, ...(example as object) }
   }
 

@@ -16,7 +16,7 @@ const { listOperations } = await load('operations.js')
 const { createRequest } = await load('request.js')
 
 /** A text with what quoting in a shell, JavaScript, Python or PHP could get wrong. */
-const HARD = `it's "$HOME" \`id\` \\n \${x} {$y} %41 @ # é 🦊\nnext\tline`
+const HARD = `it's "$HOME" \`id\` \\n \${x} {$y} %41 @ # é 🦊\nnext\tline \\\\ \\`
 const BYTES = Buffer.from([0, 255, 10, 13, 64, 39])
 
 /** The language's program, its arguments before the file, and the name of the file. */

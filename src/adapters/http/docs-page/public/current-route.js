@@ -14,10 +14,7 @@ export function markCurrentRoute(links) {
   showNamed()
 
   function showNamed() {
-    const named = document.getElementById(location.hash.slice(1))
-    const group = named?.closest('.group') ?? null
-    if (group !== null) group.open = true
-    named?.scrollIntoView()
+    document.getElementById(location.hash.slice(1))?.scrollIntoView()
     schedule()
   }
 
