@@ -79,8 +79,7 @@ export function describeOperation(
   }
 
   function requestContent(body: Schema | RawBody): object {
-    if (typeof body === 'object')
-      return { 'application/json': { schema: addSchema(body, 'input', 'body'), ...bodyExamples(body) } }
+    if (typeof body === 'object') return json(addSchema(body, 'input', 'body'), bodyExamples(body))
     // OpenAPI 3.1 describes raw bytes by a media type without a schema.
     return Object.fromEntries((route.accepts ?? ['*/*']).map((type) => [type, {}]))
   }
@@ -113,13 +112,13 @@ export function describeOperation(
     }
   }
 
-  function successExample(): unknown {
+  function successExample(): object {
     const example = route.returns === null ? {} : exampleOutput(route.returns)
-    return example === undefined ? undefined : { success: true, ...(example as object) }
+    return example === undefined ? {} : { example: { success: true, ...(example as object) } }
   }
 
-  function json(schema: JsonSchema, example: unknown): object {
-    return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } }
+  function json(schema: JsonSchema, examples: object): object {
+    return { 'application/json': { schema, ...examples } }
   }
 
   function failures(): object {
