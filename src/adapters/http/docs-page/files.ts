@@ -14,7 +14,6 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: SVG,
   png: 'image/png',
   ico: 'image/x-icon',
-  woff2: 'font/woff2',
 }
 
 const FOLDER = new URL('public/', import.meta.url)
