@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, '..')
 const trees = ['', 'bench/']
 const kinds = ['dependencies', 'devDependencies', 'optionalDependencies'] as const
 /** Packages that only an example uses, installed with it. */
-const OWN_PACKAGES: ReadonlySet<string> = new Set(['mysql2', 'redis'])
+const OWN_PACKAGES: ReadonlySet<string> = new Set(['mysql2', 'redis', 'swagger-ui-dist'])
 const manifest = JSON.parse(read('package.json'))
 
 for (const tree of trees) {
@@ -75,7 +75,15 @@ for (const tree of trees) {
 }
 
 describe('The examples', () => {
-  for (const example of ['mariadb', 'orders', 'redis-throttle', 'shop', 'sqlite', 'clients/typescript']) {
+  for (const example of [
+    'mariadb',
+    'orders',
+    'redis-throttle',
+    'shop',
+    'sqlite',
+    'swagger-ui',
+    'clients/typescript',
+  ]) {
     test(`use the versions that this package is tested with: ${example}`, () => {
       const { dependencies, devDependencies } = JSON.parse(read(`examples/${example}/package.json`))
       const ours = { ...manifest.dependencies, ...manifest.devDependencies, latchkey: manifest.version }
@@ -86,7 +94,7 @@ describe('The examples', () => {
     })
   }
 
-  for (const example of ['mariadb', 'orders', 'redis-throttle', 'shop', 'sqlite'])
+  for (const example of ['mariadb', 'orders', 'redis-throttle', 'shop', 'sqlite', 'swagger-ui'])
     test(`import only their dependencies and the entries of the package: ${example}`, () => {
       const { dependencies } = JSON.parse(read(`examples/${example}/package.json`))
       const files = filesBelow(`examples/${example}`).filter((file) => file.endsWith('.ts'))

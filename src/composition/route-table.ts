@@ -35,7 +35,7 @@ export function routeTable(options: RoutesOptions, useCases: UseCases, running: 
   return [
     ...documented,
     metricsRoute('service', async () => exposition(await running.collectMetrics())),
-    ...(configuration.docs ? documentationRoutes(describe) : []),
+    ...(configuration.docs ? documentationRoutes(describe, options.docs) : []),
     ...(running.ops === null ? [] : opsRoutes(useCases, running.ops)),
   ]
 }

@@ -1,3 +1,4 @@
+import type { DocsPage } from '../adapters/http/docs-page/files.ts'
 import type { MeResponse } from '../adapters/http/routes/built-in-routes.ts'
 import type { ObjectSchema, Route } from '../adapters/http/routing/declared-route.ts'
 import type { Configuration } from '../application/configuration.ts'
@@ -14,6 +15,11 @@ export interface RoutesOptions<
   readonly title?: string
   /** The description of the API, before the one of the responses. */
   readonly description?: string
+  /**
+   * The files of a page that replaces the one at `/docs`, by path, with `/docs` for its HTML. They are served under the same
+   * Content-Security-Policy, and none with `DOCS=off`. Default: the page of Latchkey.
+   */
+  readonly docs?: DocsPage
   /** The version of the program, reported when none is configured. */
   readonly version: string
   /**

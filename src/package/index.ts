@@ -9,6 +9,7 @@ export {
   type ThrownError,
   TooManyRequests,
 } from '../adapters/http/api-error.ts'
+export type { DocsPage } from '../adapters/http/docs-page/files.ts'
 export { Conflict, NotFound } from '../adapters/http/errors.ts'
 export type { FailureReason } from '../adapters/http/failure-reasons.ts'
 export type { RequestContext } from '../adapters/http/request/request-context.ts'

@@ -16,7 +16,7 @@ import { createTestClients, type TestCaller, type TestClients, testCaller } from
 export interface TestAppOptions<
   Me extends ObjectSchema = ObjectSchema,
   Open extends OpenDatabase = OpenDatabase,
-> extends Pick<RoutesOptions<Me, Open>, 'routes' | 'me' | 'title' | 'description'>,
+> extends Pick<RoutesOptions<Me, Open>, 'routes' | 'me' | 'title' | 'description' | 'docs'>,
     ServiceHooks<Open> {
   /**
    * The database, such as `postgresDatabase({ migrations })`, whose address `settings` has as `DATABASE_URL`. Default: stores in

@@ -233,6 +233,7 @@ describe('on the packed package', { concurrency: true }, () => {
     ['the shop passes its tests', 'shop', '.'],
     ['the service on MariaDB passes its tests', 'mariadb', '.'],
     ['the throttle in Redis passes its tests', 'redis-throttle', '.'],
+    ['Swagger UI passes its tests', 'swagger-ui', '.'],
     ['the SQLite adapters compile', 'sqlite', 'types of the package'],
   ] as const)
     test(what, async (t) => {

@@ -39,6 +39,17 @@ describe('the route commands without a database', () => {
     )
   })
 
+  test('list the pages without their files, which only --json lists', async () => {
+    const env = { OPS: 'on' }
+    const { stdout } = await latchkey('routes', env)
+    assert.match(stdout, /^GET +\/docs +none$/m)
+    assert.match(stdout, /^GET +\/ops +none$/m)
+    assert.doesNotMatch(stdout, /page\.js/)
+    const json = await runLatchkey(['routes', '--json'], { cwd: folder.path, env })
+    const paths = JSON.parse(json.stdout).routes.map(({ path }: { path: string }) => path)
+    assert.ok(paths.includes('/docs/page.js') && paths.includes('/ops/page.js'))
+  })
+
   test('omit the routes that DOCS=off disables', async () => {
     assert.doesNotMatch((await latchkey('routes', { DOCS: 'off' })).stdout, /docs|openapi/)
   })

@@ -29,6 +29,7 @@ const IN_DEPTH = [
   'adapters/config/exposures.test.ts',
   'adapters/config/stable-files.test.ts',
   'adapters/http/connection-limit.test.ts',
+  'adapters/http/docs-page/',
   'adapters/http/failed-requests.test.ts',
   'adapters/http/half-close.test.ts',
   'adapters/http/openapi/examples.test.ts',
@@ -74,7 +75,9 @@ const COVERAGE = [
 ]
 
 /** `tests/deploy/installed.test.ts` runs them on the packed package. */
-const ON_PACKAGE = ['mariadb', 'orders', 'redis-throttle', 'shop'].map((name) => `examples/${name}.test.ts`)
+const ON_PACKAGE = ['mariadb', 'orders', 'redis-throttle', 'shop', 'swagger-ui'].map(
+  (name) => `examples/${name}.test.ts`,
+)
 
 /** Tests of the sources as text: a separate step of the second tier. */
 const SOURCES = [

@@ -75,7 +75,9 @@ export function createProgram(operations: Operations, io: Io): Command {
       await write(io.stdout, toJsonDocument({ routes: await operations.routes() }))
       return
     }
-    const rows = (await operations.routes()).map(({ method, path, auth, abilities, scopes }) => [
+    // The files of a page, such as `/docs/page.js`, would hide the other routes.
+    const routes = (await operations.routes()).filter(({ path }) => !/^\/(docs|ops)\/.+\.\w+$/.test(path))
+    const rows = routes.map(({ method, path, auth, abilities, scopes }) => [
       method,
       path,
       auth,

@@ -1,21 +1,27 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { freePort } from '../../../src/adapters/embedded-postgres/server-address.ts'
+import { createTestApp } from '../../../src/testing/test-app.ts'
 import { type RunningApp, startApp } from '../../support/running-app.ts'
+import { temporaryFolder } from '../../support/running-process.ts'
 
 const FOLDER = new URL('../../../src/adapters/http/docs-page/public/', import.meta.url)
 
+const MAX_BYTES = 60_000
+const BY_EXTENSION: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+const NAMES = readdirSync(FOLDER).filter((name) => name !== 'index.html')
+
 const TYPES: Readonly<Record<string, string>> = {
   '/docs': 'text/html; charset=utf-8',
-  '/docs/look.css': 'text/css; charset=utf-8',
-  '/docs/page.css': 'text/css; charset=utf-8',
-  '/docs/page.js': 'text/javascript; charset=utf-8',
-  '/docs/element.js': 'text/javascript; charset=utf-8',
-  '/docs/schema.js': 'text/javascript; charset=utf-8',
-  '/docs/try-it.js': 'text/javascript; charset=utf-8',
-  '/docs/icon.svg': 'image/svg+xml',
+  ...Object.fromEntries(NAMES.map((name) => [`/docs/${name}`, BY_EXTENSION[name.split('.')[1] ?? ''] ?? ''])),
   '/openapi.json': 'application/json; charset=utf-8',
 }
 
@@ -73,13 +79,16 @@ describe('the files of the documentation', () => {
     })
   }
 
-  test('are exactly those of the folder, unchanged', async () => {
-    const served = Object.keys(TYPES).filter((path) => path.startsWith('/docs/'))
-    const names = readdirSync(FOLDER).filter((name) => name !== 'index.html')
-    assert.deepEqual(served.map((path) => path.slice('/docs/'.length)).sort(), names.sort())
-    for (const name of names) {
+  test('are those of the folder, unchanged', async () => {
+    for (const name of NAMES) {
       assert.deepEqual((await get(`/docs/${name}`)).body, readFileSync(new URL(name, FOLDER)))
     }
+  })
+
+  test('are smaller than 60 kB together', (t) => {
+    const bytes = readdirSync(FOLDER).reduce((sum, name) => sum + statSync(new URL(name, FOLDER)).size, 0)
+    t.diagnostic(`${bytes} bytes`)
+    assert.ok(bytes < MAX_BYTES, `${bytes} bytes`)
   })
 
   test('have a policy that allows no other origins and nothing inline', async () => {
@@ -143,6 +152,55 @@ describe('the files of the documentation', () => {
       await silent.close()
     }
   })
+})
+
+describe('a page that replaces the docs page', () => {
+  const page = new URL('index.html', FOLDER)
+
+  test('is served with its files, under the same policy, and without those of the default page', async (t) => {
+    const folder = await temporaryFolder()
+    t.after(() => folder.remove())
+    const file = (name: string) => pathToFileURL(join(folder.path, name))
+    for (const name of ['page.html', 'page.js']) writeFileSync(file(name), name)
+    const own = await createTestApp({
+      docs: { '/docs': file('page.html'), '/docs/own/page.js': file('page.js') },
+    })
+    t.after(() => own.close())
+    const port = Number(new URL(own.url).port)
+    for (const [path, text, type] of [
+      ['/docs', 'page.html', TYPES['/docs']],
+      ['/docs/own/page.js', 'page.js', BY_EXTENSION.js],
+    ] as const) {
+      const { status, headers, body } = await get(path, {}, port)
+      assert.deepEqual([status, body.toString(), headers['content-type']], [200, text, type])
+      const policy = (await get('/docs')).headers['content-security-policy']
+      assert.equal(headers['content-security-policy'], policy)
+    }
+    assert.equal((await get('/docs/page.js', {}, port)).status, 404)
+    assert.equal((await get('/openapi.json', {}, port)).status, 200)
+  })
+
+  for (const [what, docs, sentence] of [
+    [
+      'without the page itself',
+      { '/docs/page.js': page },
+      /^docs needs the page itself, with the path "\/docs"\.$/,
+    ],
+    [
+      'with a path elsewhere',
+      { '/docs': page, '/docs-other': page },
+      /^docs: "\/docs-other" is not below \/docs\.$/,
+    ],
+    ['without its file', { '/docs': new URL('none.html', FOLDER) }, /^docs: .*none\.html does not exist\.$/],
+    [
+      'of an unknown type',
+      { '/docs': new URL('../files.ts', FOLDER) },
+      /files\.ts needs one of these extensions: html,/,
+    ],
+  ] as const)
+    test(`is refused ${what}`, async () => {
+      await assert.rejects(createTestApp({ docs }), { name: 'RouteRefused', message: sentence })
+    })
 })
 
 describe('the document of a running service', () => {

@@ -1,16 +1,15 @@
 import { respond } from '../response/custom-response.ts'
 import { FileResponse } from '../response/file-response.ts'
-import { CSS, HTML, JAVASCRIPT, pageRoutes, SVG } from '../response/page-files.ts'
+import { pageRoutes } from '../response/page-files.ts'
 import type { Route } from '../routing/declared-route.ts'
 import { probe } from '../routing/route.ts'
-
-const inFolder = (name: string) => new URL(`./public/${name}`, import.meta.url)
+import { type DocsPage, docsFiles } from './files.ts'
 
 /**
  * Returns the routes of the OpenAPI document, which is created on its first request, and of the page that shows it, to which
- * `/` redirects.
+ * `/` redirects. `page` replaces the default one; throws `RouteRefused` for a mistake in it.
  */
-export function documentationRoutes(document: () => Promise<object>): readonly Route[] {
+export function documentationRoutes(document: () => Promise<object>, page?: DocsPage): readonly Route[] {
   let cached: Promise<FileResponse> | null = null
   return [
     probe('GET /openapi.json', {
@@ -27,16 +26,7 @@ export function documentationRoutes(document: () => Promise<object>): readonly R
       },
     }),
     probe('GET /', { handle: () => respond({ status: 302, headers: { Location: '/docs' } }) }),
-    ...pageRoutes([
-      ['/docs', inFolder('index.html'), HTML],
-      ['/docs/look.css', inFolder('look.css'), CSS],
-      ['/docs/page.css', inFolder('page.css'), CSS],
-      ['/docs/page.js', inFolder('page.js'), JAVASCRIPT],
-      ['/docs/element.js', inFolder('element.js'), JAVASCRIPT],
-      ['/docs/schema.js', inFolder('schema.js'), JAVASCRIPT],
-      ['/docs/try-it.js', inFolder('try-it.js'), JAVASCRIPT],
-      ['/docs/icon.svg', inFolder('icon.svg'), SVG],
-    ]),
+    ...pageRoutes(docsFiles(page)),
   ]
 }
 

@@ -1,11 +1,42 @@
 import * as v from 'valibot'
 import type { Schema } from '../routing/declared-route.ts'
 import { EXAMPLE_TIME, exampleValue } from './json-example.ts'
-import { describe } from './json-schema.ts'
+import { describe, type JsonSchema } from './json-schema.ts'
 
 /** Returns a value that the schema accepts as JSON: its own example, or a minimal value. Undefined when none is found. */
 export function exampleInput(schema: Schema): unknown {
   return findExample(schema)?.input
+}
+
+/**
+ * Returns the examples of a body for its media type: `examples` by the names of a union's variants (their titles or
+ * constants), or one `example`. Neither when no accepted value is found.
+ */
+export function bodyExamples(schema: Schema): object {
+  const { schema: described, definitions } = describe(schema, 'input', '', true)
+  const variants = (described.anyOf ?? described.oneOf ?? []) as readonly JsonSchema[]
+  const found = variants.flatMap((variant) => {
+    const name = variantName(variant)
+    const value = exampleValue(variant, definitions)
+    return name !== undefined && accepts(schema, value) ? [[name, { value }]] : []
+  })
+  if (found.length > 1) return { examples: Object.fromEntries(found) }
+  const example = exampleInput(schema)
+  return example === undefined ? {} : { example }
+}
+
+function variantName({ title, properties = {} }: JsonSchema): string | undefined {
+  const constants = Object.values(properties as Record<string, JsonSchema>).map((property) => property.const)
+  return (title ?? constants.find((constant) => typeof constant === 'string')) as string | undefined
+}
+
+function accepts(schema: Schema, value: unknown): boolean {
+  try {
+    return v.safeParse(schema, value).success
+  } catch {
+    // A check of the schema's author may throw for any value.
+    return false
+  }
 }
 
 /** Returns a response that the schema produces, as JSON. Undefined when none is found. */

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { DeclaredResponse, RawBody, Route, Schema } from '../routing/declared-route.ts'
-import { exampleInput, exampleOutput } from './example.ts'
+import { bodyExamples, exampleInput, exampleOutput } from './example.ts'
 import { describeFailures } from './failures.ts'
 import { describe, type JsonSchema } from './json-schema.ts'
 
@@ -50,11 +50,13 @@ export function describeOperation(
   function pathParameters(): readonly object[] {
     const own = route.path.match(/(?<=:)\w+/g) ?? []
     const { properties = {} } = fields(route.params, 'params')
+    const examples = (route.params === null ? {} : (exampleInput(route.params) ?? {})) as JsonSchema
     return own.map((name, i) => ({
       name: names[i],
       in: 'path',
       required: true,
       schema: properties[name] ?? { type: 'string', minLength: 1 },
+      ...(name in examples ? { example: examples[name] } : {}),
     }))
   }
 
@@ -77,7 +79,7 @@ export function describeOperation(
   }
 
   function requestContent(body: Schema | RawBody): object {
-    if (typeof body === 'object') return json(addSchema(body, 'input', 'body'), exampleInput(body))
+    if (typeof body === 'object') return json(addSchema(body, 'input', 'body'), bodyExamples(body))
     // OpenAPI 3.1 describes raw bytes by a media type without a schema.
     return Object.fromEntries((route.accepts ?? ['*/*']).map((type) => [type, {}]))
   }
@@ -110,14 +112,13 @@ export function describeOperation(
     }
   }
 
-  function successExample(): unknown {
-    if (route.returns === null) return { success: true }
-    const example = exampleOutput(route.returns)
-    return example === undefined ? undefined : { success: true, ...(example as object) }
+  function successExample(): object {
+    const example = route.returns === null ? {} : exampleOutput(route.returns)
+    return example === undefined ? {} : { example: { success: true, ...(example as object) } }
   }
 
-  function json(schema: JsonSchema, example: unknown): object {
-    return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } }
+  function json(schema: JsonSchema, examples: object): object {
+    return { 'application/json': { schema, ...examples } }
   }
 
   function failures(): object {

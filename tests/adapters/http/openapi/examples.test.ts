@@ -85,6 +85,19 @@ before(async () => {
         returns: v.object({ at: v.date(), total: v.pipe(v.number(), v.transform(String), v.string()) }),
         handle: () => ({ at: new Date(0), total: 7 }),
       }),
+      route('POST /union', {
+        auth: 'none',
+        body: v.union([
+          v.object({ kind: v.literal('card'), number: v.string() }),
+          v.pipe(v.object({ iban: v.pipe(v.string(), v.examples(['DE00'])) }), v.title('By transfer')),
+        ]),
+        handle: () => ({}),
+      }),
+      route('GET /things/:id', {
+        auth: 'none',
+        params: v.object({ id: v.pipe(v.string(), v.uuid()) }),
+        handle: () => ({}),
+      }),
       route('POST /never', {
         auth: 'none',
         body: v.object({
@@ -130,6 +143,22 @@ describe('The examples of the OpenAPI document', () => {
   test('of responses are what the schema makes of a value', () => {
     const { example } = paths['/api/date'].get.responses[200].content['application/json']
     assert.deepEqual(example, { success: true, at: '2030-01-31T12:00:00.000Z', total: '1' })
+  })
+
+  test('of a union have the names of its variants, and each is accepted', async () => {
+    const { example, examples } = paths['/api/union'].post.requestBody.content['application/json']
+    assert.equal(example, undefined)
+    assert.deepEqual(examples, {
+      card: { value: { kind: 'card', number: 'text' } },
+      'By transfer': { value: { iban: 'DE00' } },
+    })
+    for (const { value } of Object.values(examples) as { value: unknown }[])
+      assert.equal((await app.call('/api/union', { body: value })).status, 200)
+  })
+
+  test('of path parameters are accepted', () => {
+    const [parameter] = paths['/api/things/{id}'].get.parameters
+    assert.equal(parameter.example, '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34')
   })
 
   test('are absent when no valid value is known', () => {

@@ -9,7 +9,22 @@ export function element(name, properties = {}, ...children) {
   return created
 }
 
+/** Creates an element of a class with a text. */
+export function styled(name, className, textContent) {
+  return element(name, { className, textContent })
+}
+
 /** Returns a text, with the words between backticks as code. */
 export function prose(text) {
   return text.split('`').map((part, at) => (at % 2 === 0 ? part : element('code', { textContent: part })))
+}
+
+/** Returns a paragraph for each part of a text between empty lines. */
+export function paragraphs(text, className = '') {
+  return text.split('\n\n').map((part) => element('p', { className }, prose(part)))
+}
+
+/** Returns the method and the path of an operation. */
+export function routeName({ method, path }) {
+  return [styled('span', `method ${method}`, method.toUpperCase()), styled('span', 'path', path)]
 }

@@ -1,75 +1,94 @@
-import { element, prose } from './element.js'
+import { element, prose, styled } from './element.js'
+import { describeLimits } from './limits.js'
+import { resolved, withoutNull } from './reference.js'
+import { listVariants, variantName } from './variants.js'
 
-/** Returns the value that a `$ref` of the document refers to, or the value itself. */
-export function resolved(document, value) {
-  let found = value
-  for (let hops = 0; found?.$ref !== undefined && hops < 8; hops++) {
-    found = found.$ref
-      .slice(2)
-      .split('/')
-      .reduce((node, key) => node?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document)
-  }
-  return found ?? {}
+const MAX_DEPTH = 5
+
+/** Returns the fields of a schema, or its type when it has none. */
+export function schemaView(api, schema, depth = 0) {
+  return fieldsView(api, schema, depth) ?? styled('p', 'type', describeType(api, schema))
 }
 
-/** Returns the fields of a schema as a list, with the fields of nested objects below them. */
-export function describeFields(document, schema, depth = 0) {
-  const own = resolved(document, schema)
-  const inner = own.type === 'array' ? resolved(document, own.items) : own
-  const properties = Object.entries(inner.properties ?? {})
-  if (properties.length === 0 || depth > 5) return null
-  return element(
-    'ul',
-    { className: 'fields' },
-    properties.map(([name, property]) =>
-      describeField(name, property, inner.required?.includes(name) === true),
-    ),
+/** Returns the parameters of an operation as a list, with their types, limits and defaults. */
+export function parametersView(api, parameters) {
+  const items = parameters.map(({ name, in: place, required, schema }) =>
+    item(name, [`${place}, ${describeType(api, schema)}`, ...notes(schema, required)]),
   )
+  return element('ul', { className: 'fields' }, items)
+}
 
-  function describeField(name, property, isRequired) {
-    const shown = withoutNull(document, property)
-    return element(
-      'li',
-      {},
-      element('span', { className: 'name', textContent: name }),
-      ' ',
-      element(
-        'span',
-        { className: 'type' },
-        describeType(document, property),
-        isRequired ? '' : ' · optional',
-      ),
+/** Returns the fields of a schema, with those of nested objects below them, and the variants of a union by name. */
+function fieldsView(api, schema, depth) {
+  const own = withoutNull(api, schema)
+  const inner = own.type === 'array' ? withoutNull(api, own.items) : own
+  if (depth > MAX_DEPTH) return null
+  const variants = listVariants(api, inner)
+  if (variants.length > 0) return variantsView(api, variants, depth)
+  // The parts of an intersection are one object.
+  const parts = [inner, ...(inner.allOf ?? []).map((part) => resolved(api, part))]
+  const properties = Object.entries(Object.assign({}, ...parts.map((part) => part.properties)))
+  if (properties.length === 0) return null
+  const required = parts.flatMap((part) => part.required ?? [])
+  const items = properties.map(([name, property]) => {
+    const shown = withoutNull(api, property)
+    return item(
+      name,
+      [describeType(api, property), ...notes(resolved(api, property), required.includes(name))],
       shown.description === undefined
         ? null
         : element('div', { className: 'quiet' }, prose(shown.description)),
-      describeFields(document, shown, depth + 1),
+      fieldsView(api, shown, depth + 1),
     )
-  }
+  })
+  return element('ul', { className: 'fields' }, items)
 }
 
-/** Describes the type of a value in a few words, with its bounds. */
-export function describeType(document, schema, depth = 0) {
+function variantsView(api, variants, depth) {
+  const views = variants.map((variant) =>
+    element(
+      'details',
+      { open: depth === 0 },
+      element('summary', {}, styled('span', 'name', variantName(api, variant))),
+      schemaView(api, variant, depth + 1),
+    ),
+  )
+  return element('div', { className: 'variants' }, styled('p', 'type', 'One of:'), views)
+}
+
+function item(name, words, ...content) {
+  return element(
+    'li',
+    {},
+    styled('span', 'name', name),
+    ' ',
+    styled('span', 'type', words.join(' · ')),
+    ...content,
+  )
+}
+
+/** Returns whether a value is optional, and its default, in words. */
+function notes(schema, isRequired) {
+  return [
+    ...(isRequired ? [] : ['optional']),
+    ...(schema.default === undefined ? [] : [`default ${JSON.stringify(schema.default)}`]),
+  ]
+}
+
+/** Describes the type of a value in a few words, with its limits. */
+export function describeType(api, schema, depth = 0) {
   // A schema may refer to itself.
-  if (depth > 5) return '…'
-  const own = resolved(document, schema)
+  if (depth > MAX_DEPTH) return '…'
+  const own = resolved(api, schema)
+  const next = (other) => describeType(api, other, depth + 1)
   if (own.const !== undefined) return JSON.stringify(own.const)
   if (own.enum !== undefined) return own.enum.map((word) => JSON.stringify(word)).join(' | ')
   const choice = own.anyOf ?? own.oneOf
-  if (choice !== undefined) return choice.map((one) => describeType(document, one, depth + 1)).join(' | ')
-  if (own.type === 'array') return `list of ${describeType(document, own.items, depth + 1)}`
-  const bounds = [
-    own.format,
-    own.pattern === undefined ? undefined : `/${own.pattern}/`,
-    own.minimum === undefined ? undefined : `≥ ${own.minimum}`,
-    own.maximum === undefined ? undefined : `≤ ${own.maximum}`,
-    own.minLength === undefined ? undefined : `length ≥ ${own.minLength}`,
-    own.maxLength === undefined ? undefined : `length ≤ ${own.maxLength}`,
-  ].filter((bound) => bound !== undefined)
-  return [own.type ?? 'anything', ...bounds].join(', ')
-}
-
-function withoutNull(document, schema) {
-  const own = resolved(document, schema)
-  const others = own.anyOf?.filter(({ type }) => type !== 'null')
-  return others?.length === 1 ? resolved(document, others[0]) : own
+  const isObject = (one) => resolved(api, one).type === 'object'
+  if (choice !== undefined)
+    return choice.map((one) => (isObject(one) ? variantName(api, one) : next(one))).join(' | ')
+  if (own.type === 'array') return [`list of ${next(own.items ?? {})}`, ...describeLimits(own)].join(', ')
+  if (typeof own.additionalProperties === 'object' && own.properties === undefined)
+    return `map of ${next(own.additionalProperties)}`
+  return [own.type ?? 'anything', ...describeLimits(own)].join(', ')
 }

@@ -1,0 +1,45 @@
+/**
+ * Returns a JSON value as a literal of a programming language. `style` has the language's words (`null`, `true`, `false`),
+ * the indent of a level, `text` and `key` for texts and names, the `arrow` after a name, and `object` for the brackets of
+ * an object and its text when it is empty.
+ */
+export function literal(value, style, indent = '') {
+  if (value === null || typeof value === 'boolean') return style[value]
+  if (typeof value === 'string') return style.text(value)
+  if (typeof value !== 'object') return String(value)
+  const inner = indent + style.indent
+  const isList = Array.isArray(value)
+  const items = isList
+    ? value.map((item) => literal(item, style, inner))
+    : Object.entries(value).map(
+        ([name, item]) => `${style.key(name)}${style.arrow}${literal(item, style, inner)}`,
+      )
+  const { open, close, empty } = isList ? { open: '[', close: ']', empty: '[]' } : style.object(value)
+  if (items.length === 0) return empty
+  return `${open}\n${items.map((item) => `${inner}${item},\n`).join('')}${indent}${close}`
+}
+
+/** Returns the parsed JSON as `{ value }`; null for another text. */
+export function parseJson(text) {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return null
+  }
+}
+
+/** Returns a text in single quotes, for JavaScript. */
+export function quoteJavaScript(text) {
+  const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
+  return `'${escaped.replaceAll("'", "\\'")}'`
+}
+
+/** Returns a text in single quotes, for a shell. */
+export function quoteShell(text) {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** Returns a text in single quotes, for PHP. */
+export function quotePhp(text) {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}
