@@ -37,7 +37,8 @@ export {
   RouteRefused,
   type Schema,
 } from '../adapters/http/routing/declared-route.ts'
-export { type DeepReadonly, route } from '../adapters/http/routing/route.ts'
+export type { DeepReadonly } from '../adapters/http/routing/handler-types.ts'
+export { route } from '../adapters/http/routing/route.ts'
 export type { RoutePattern } from '../adapters/http/routing/route-pattern.ts'
 export type { InferApi, TypedRoute } from '../adapters/http/routing/route-types.ts'
 export type { Configuration } from '../application/configuration.ts'
