@@ -28,7 +28,7 @@ export type CallerContext<A extends Auth> = A extends 'customer'
  * What a handler may return: the fields, their JSON text, the fields with one list streamed, or a response of `respond`,
  * with the fields of `returns` and the statuses of `responses` when the route declares them.
  */
-export type HandlerResult<R, S> = R extends Schema
+export type TypedResult<R, S> = R extends Schema
   ? v.InferInput<R> extends ResponseFields
     ?
         | DeepReadonly<v.InferInput<R>>

@@ -13,7 +13,7 @@ import {
   type Route,
   type Schema,
 } from './declared-route.ts'
-import type { BodyContext, CallerContext, HandlerResult, Output } from './handler-types.ts'
+import type { BodyContext, CallerContext, Output, TypedResult } from './handler-types.ts'
 import type { PathParams, RoutePattern } from './route-pattern.ts'
 import type { DeclaredTypes, TypedRoute } from './route-types.ts'
 
@@ -67,7 +67,7 @@ interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R, S
         readonly params: Output<P, PathParams<Pattern>>
       },
     // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a response body returns nothing
-  ): MaybePromise<HandlerResult<R, S> | (R extends Schema ? never : void)>
+  ): MaybePromise<TypedResult<R, S> | (R extends Schema ? never : void)>
 }
 
 /** Declares a route below `/api`, typed from its schemas for its handler and for clients. Throws `RouteRefused` for a mistake. */
