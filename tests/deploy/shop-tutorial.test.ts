@@ -21,9 +21,9 @@ const files = () => ({
   'sql/0001_orders.sql': block(TUTORIAL, 'sql'),
   ...Object.fromEntries(PROGRAMS.map((name, n) => [name, block(TUTORIAL, 'ts', n)])),
 })
-const [CREATE, START, TRY, TEST_MEMORY, TEST_POSTGRES, BUILD] = [0, 1, 2, 3, 4, 5].map((n) =>
+const [CREATE, START, TRY, TEST_MEMORY, TEST_POSTGRES, BUILD, ADD] = [0, 1, 2, 3, 4, 5, 6].map((n) =>
   block(TUTORIAL, 'sh', n),
-) as [string, string, string, string, string, string]
+) as [string, string, string, string, string, string, string]
 
 describe('The shop of the tutorial', () => {
   let project: Awaited<ReturnType<typeof ownProject>>
@@ -51,11 +51,16 @@ describe('The shop of the tutorial', () => {
     assert.match(stdout, /pass 1$/m)
   })
 
-  test('passes its test on PostgreSQL', async () => {
+  test('passes its test on PostgreSQL, repeatedly, and not without a database', async () => {
     const command = TEST_POSTGRES.trim().split('\n').at(-1) ?? ''
-    const { code, stdout } = await start(command).ended
-    assert.equal(code, 0, stdout)
-    assert.match(stdout, /pass 1$/m)
+    for (let run = 0; run < 2; run++) {
+      const { code, stdout } = await start(command).ended
+      assert.equal(code, 0, stdout)
+      assert.match(stdout, /pass 1$/m)
+    }
+    const { code, stdout } = await start(command, { DATABASE_URL: '' }).ended
+    assert.equal(code, 1)
+    assert.match(stdout, /Set DATABASE_URL\./)
   })
 
   test('takes an order and its payment, and exports it, by the documented calls', async (t) => {
@@ -138,6 +143,11 @@ describe('The image of the tutorial', { skip }, () => {
       const logs = await startProcess('docker', ['logs', name], { cwd: project }).ended
       throw new Error(logs.stdout + logs.stderr, { cause: error })
     })
+    const added = await startProcess('sh', ['-euc', ADD.replace(' shop ', ` ${name} `)], {
+      cwd: project,
+      env: { DATABASE_URL: database.url },
+    }).ended
+    assert.equal(added.code, 0, added.stderr)
   })
 })
 
