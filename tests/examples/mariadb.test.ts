@@ -10,6 +10,10 @@ import {
   where,
 } from '../support/example.ts'
 
+const missing = isInstalled('mariadbd', '--version') ? null : 'mariadb-server is not installed'
+const problem = missing ?? (process.env.TEST_LONG ? null : 'it takes over a minute: TEST_LONG=1 runs it')
+const skip = problem !== null && `MARIADB WAS NOT TESTED: ${problem}`
+
 describe(`The service on MariaDB ${where}`, {
   skip: !onPackage && 'tests/deploy/installed.test.ts runs it',
 }, () => {
@@ -22,7 +26,7 @@ describe(`The service on MariaDB ${where}`, {
   test('compiles with the types of the package', async () => assert.equal(await typeProblems(prepared), ''))
 
   test('passes the contracts in one process and in several, and serves from several', {
-    skip: !isInstalled('mariadbd', '--version') && 'MARIADB WAS NOT TESTED: mariadb-server is not installed',
+    skip,
   }, async () => {
     assert.ok((await ownTests(prepared)) > 150)
   })
