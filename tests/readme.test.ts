@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { freePort } from '../src/adapters/embedded-postgres/server-address.ts'
 import { callAt } from '../src/testing/call.ts'
+import { hasContainerEngine } from './support/container-engine.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
 import { assertShown, block, interrupt, unusedBlocks } from './support/documented-blocks.ts'
 import { allFencedBlocks, fencedBlocks } from './support/fenced-blocks.ts'
@@ -198,6 +199,18 @@ describe('The documented commands and programs', { concurrency: 3 }, () => {
       assert.ok(Number(stdout.match(/^# pass (\d+)$/m)?.[1]) >= tests)
     })
   }
+
+  test('of a test on a container pass', async (t) => {
+    const text = block(guide('test-your-routes'), 'ts', 1)
+    if (!hasContainerEngine()) return t.skip('no container engine is running on this machine')
+    const image = process.env.TEST_POSTGRES_IMAGE ?? 'postgres:17'
+    const folder = await ownProgram('container.test.ts', text.replace('postgres:17', image))
+    t.after(() => folder.remove())
+    const { stdout } = await paste('node --import tsx --test --test-reporter=tap container.test.ts\n', {
+      cwd: folder.path,
+    })
+    assert.match(stdout, /^# pass 1$/m)
+  })
 
   test('of a custom database start a service on it', async (t) => {
     const page = guide('replace-an-adapter')
