@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { freePort } from '../src/adapters/embedded-postgres/server-address.ts'
 import { callAt } from '../src/testing/call.ts'
-import { hasContainerEngine } from './support/container-engine.ts'
+import { docker, hasContainerEngine } from './support/container-engine.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
 import { assertShown, block, interrupt, unusedBlocks } from './support/documented-blocks.ts'
 import { allFencedBlocks, fencedBlocks } from './support/fenced-blocks.ts'
@@ -204,6 +204,10 @@ describe('The documented commands and programs', { concurrency: 3 }, () => {
     const text = block(guide('test-your-routes'), 'ts', 1)
     if (!hasContainerEngine()) return t.skip('no container engine is running on this machine')
     const image = process.env.TEST_POSTGRES_IMAGE ?? 'postgres:17'
+    const isThere = await docker('image', 'inspect', image).catch(() =>
+      docker('pull', image).catch(() => null),
+    )
+    if (isThere === null) return t.skip(`the image ${image} cannot be pulled`)
     const folder = await ownProgram('container.test.ts', text.replace('postgres:17', image))
     t.after(() => folder.remove())
     const { stdout } = await paste('node --import tsx --test --test-reporter=tap container.test.ts\n', {
