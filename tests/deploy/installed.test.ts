@@ -227,7 +227,7 @@ console.log(${entries.map((_, n) => `entry${n}`).join(', ')})
   })
 })
 
-describe('on the packed package', { concurrency: true }, () => {
+describe('on the packed package', { concurrency: 2 }, () => {
   for (const [what, example, pattern] of [
     ['the orders pass their tests', 'orders', '.'],
     ['the shop passes its tests', 'shop', '.'],

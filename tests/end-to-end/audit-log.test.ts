@@ -276,12 +276,12 @@ describe('a command', () => {
   })
 
   test('writes no events without AUDIT_LOG, so that standard output has only its result', async () => {
-    const { stdout, code } = await command(
+    const { stdout, stderr, code } = await command(
       ['customer', 'add', email, '--password-stdin'],
       { LOG_LEVEL: 'trace' },
       PASSWORD,
     )
-    assert.deepEqual([code, stdout], [0, `Added ${email}.\n`])
+    assert.deepEqual([code, stdout], [0, `Added ${email}.\n`], stderr)
   })
 
   test('is refused in one line and does nothing when the file cannot be written', async () => {
