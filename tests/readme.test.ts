@@ -212,6 +212,8 @@ describe('The documented commands and programs', { concurrency: 3 }, () => {
     t.after(() => folder.remove())
     const { stdout } = await paste('node --import tsx --test --test-reporter=tap container.test.ts\n', {
       cwd: folder.path,
+      // Set where the image that removes forgotten containers cannot be pulled either.
+      env: { TESTCONTAINERS_RYUK_DISABLED: process.env.TESTCONTAINERS_RYUK_DISABLED ?? 'false' },
     })
     assert.match(stdout, /^# pass 1$/m)
   })
