@@ -3,16 +3,19 @@ import { Unavailable } from '../domain/errors.ts'
 import { aDigest, aLoginToken } from './builders.ts'
 import { login, type StoredCustomer, type Stores, storedCustomer, TIMEOUT_MS, unrevoked } from './stores.ts'
 
-const MAX_TRIES = 20
+const MAX_TRIES = 3
 
 /**
  * Logs in like `login`, and again with another token when the store is unavailable: on a busy machine, one of many parallel
- * logins may wait for the customer's row longer than the adapter allows.
+ * logins may wait for the customer's row longer than the adapter allows. Returns the number of tries, too.
  */
-export async function loginInRace(stores: Stores, customer: StoredCustomer): ReturnType<typeof login> {
+export async function loginInRace(
+  stores: Stores,
+  customer: StoredCustomer,
+): Promise<Awaited<ReturnType<typeof login>> & { readonly tries: number }> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await login(stores, customer)
+      return { ...(await login(stores, customer)), tries }
     } catch (error) {
       if (!(error instanceof Unavailable) || tries === MAX_TRIES) throw error
     }

@@ -25,7 +25,7 @@ const mutants: Readonly<Record<string, Mutant>> = {
   host: {
     name: 'any Host is allowed',
     file: GATE,
-    find: '!isHost(headers.host as string)',
+    find: '!HOST.test(headers.host as string)',
     replace: 'false',
   },
   version: {

@@ -179,8 +179,10 @@ export function loginTokensContract(name: string, create: CreateStores, runner?:
         logins.some(({ token }) => token.id === live[0]?.id),
         'the active token was never issued',
       )
-      // More when one was repeated after a lost reply.
-      assert.ok((await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)).length >= 64)
+      const { length } = await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)
+      // A try whose reply was lost may have stored its token.
+      const most = logins.reduce((sum, { tries }) => sum + tries, 0)
+      assert.ok(length >= 64 && length <= most, `${length} tokens are stored`)
     })
 
     sentence('64 parallel logins mixed with logouts leave at most one active token', async (stores) => {

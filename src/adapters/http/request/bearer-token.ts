@@ -1,19 +1,10 @@
 import { MalformedToken, MissingToken } from '../../../domain/errors.ts'
 
-const USUAL = 'Bearer '
-
 /**
  * Returns the text after `Bearer` (RFC 6750, section 2.1). Throws `MissingToken` without bearer credentials, and
  * `MalformedToken` when the token is empty (section 3.1).
  */
 export function bearerToken(authorization: string | undefined): string {
-  // The usual form first.
-  if (
-    authorization?.startsWith(USUAL) &&
-    authorization.length > USUAL.length &&
-    authorization[USUAL.length] !== ' '
-  )
-    return authorization.slice(USUAL.length)
   const parts = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/.exec(authorization ?? '')
   if (parts?.[1]?.toLowerCase() !== 'bearer') throw new MissingToken()
   const token = parts[2]

@@ -7,8 +7,6 @@ const AUTHORIZATION_NAME = 'authorization'
 
 /** uri-host [ ":" port ] of RFC 9110, section 7.2: a registered name, an IPv4 address or a bracketed literal. */
 const HOST = /^(\[[0-9A-Fa-fv:.]+\]|([A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(:\d{0,5})?$/
-/** The last host that was valid: most requests of a service have the same. */
-let validHost = ''
 
 /** Checks what RFC 9112 requires and node's parser does not. Returns the failure, or null. */
 export function checkRequest(request: IncomingMessage): HttpError | null {
@@ -31,7 +29,7 @@ export function checkRequest(request: IncomingMessage): HttpError | null {
   // Of two lines, node uses the first; a proxy in front of it may use the second.
   if (authorizations > 1) return malformed()
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return malformed()
-  if (hosts === 1 && !isHost(headers.host as string)) return malformed()
+  if (hosts === 1 && headers.host !== '' && !HOST.test(headers.host as string)) return malformed()
 
   const coding = headers['transfer-encoding']
   if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
@@ -39,13 +37,6 @@ export function checkRequest(request: IncomingMessage): HttpError | null {
   const { expect } = headers
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') return new ExpectationFailed()
   return null
-}
-
-function isHost(host: string): boolean {
-  if (host === validHost) return true
-  if (host !== '' && !HOST.test(host)) return false
-  validHost = host
-  return true
 }
 
 /** Returns the failure for an error code of node's parser. */
