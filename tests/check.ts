@@ -1,7 +1,7 @@
 /**
  * Checks what `npm test` leaves out, each step under a heading, and prints a summary; exits 1 when a step failed:
  * `npm run check`. `npm run check -- static modules` runs these parts only; the others are
- * `coverage` and `programs`. `npm run check -- modules 1/2` runs every second test file of the part.
+ * `coverage` and `programs`. `npm run check -- modules 1/2` runs the first of two halves of its test files.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -17,8 +17,9 @@ const root = join(import.meta.dirname, '..')
 const node = process.execPath
 const SHARE = /^([1-9]\d*)\/([1-9]\d*)$/
 const parts = process.argv.slice(2).filter((argument) => !SHARE.test(argument))
-const [, chosen = '1', shares = '1'] =
-  SHARE.exec(process.argv.slice(2).find((one) => SHARE.test(one)) ?? '') ?? []
+const [given = '1/1', ...others] = process.argv.slice(2).filter((argument) => SHARE.test(argument))
+if (others.length > 0) throw new Error(`Give one share, not ${given} and ${others.join(', ')}.`)
+const [chosen, shares] = given.split('/')
 const share = (files: readonly string[]) =>
   files.filter((_, index) => index % Number(shares) === Number(chosen) - 1)
 

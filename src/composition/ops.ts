@@ -3,12 +3,9 @@ import type { OpsSource } from '../adapters/http/ops-page/routes.ts'
 import { createSamples, SAMPLING_TIMES, type SamplingTimes } from '../adapters/ops/samples.ts'
 import { startSampling } from '../adapters/ops/sampling.ts'
 import type { Configuration } from '../application/configuration.ts'
-import { createDeadline } from '../application/deadline.ts'
 import type { Log } from '../application/ports/log.ts'
 import type { CollectMetrics } from '../application/ports/metrics.ts'
 import type { Clock } from '../lib/clock.ts'
-
-const LIST_TIMEOUT_MS = 10_000
 
 /** The data of the operator's page about this process. */
 export interface Ops extends OpsSource {
@@ -41,7 +38,6 @@ export function openOps({
       samples: samples.table(),
     }),
     nowMs: () => clock.nowMs(),
-    listDeadline: () => createDeadline(LIST_TIMEOUT_MS, clock),
     publicUrl: configuration.publicUrl,
     start: (log) => startSampling(samples, times.everyMs, log),
   }

@@ -47,9 +47,7 @@ export function readRoutes(options: RoutesOptions): readonly Route[] {
     url: () => '',
     database: unboundDatabase(),
     collectMetrics: async () => [],
-    ops: options.configuration.ops
-      ? { live: () => ({}), nowMs: () => 0, listDeadline: unboundUseCases().deadline, publicUrl: null }
-      : null,
+    ops: options.configuration.ops ? { live: () => ({}), nowMs: () => 0, publicUrl: null } : null,
   })
   createRouter(table)
   return table

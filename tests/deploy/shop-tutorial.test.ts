@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { freePort } from '../../src/adapters/embedded-postgres/server-address.ts'
 import { docker, hasContainerEngine, importNpm } from '../support/container-engine.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { block, unusedBlocks } from '../support/documented-blocks.ts'
+import { block, SHOP_TUTORIAL as TUTORIAL, unusedBlocks } from '../support/documented-blocks.ts'
 import { ownProject } from '../support/own-program.ts'
 import { install, npm, packLatchkey } from '../support/packed.ts'
 import { HASH } from '../support/program-suite.ts'
@@ -14,7 +14,6 @@ import { PASSWORD } from '../support/running-app.ts'
 import { startProcess, temporaryFolder } from '../support/running-process.ts'
 import { until } from '../support/until.ts'
 
-const TUTORIAL = 'docs/tutorial/a-small-shop.md'
 /** The files of the tutorial, in the order of its code blocks of TypeScript. */
 const PROGRAMS = ['database.ts', 'orders.ts', 'routes.ts', 'main.ts', 'routes.test.ts', 'postgres.test.ts']
 const files = () => ({
@@ -64,7 +63,11 @@ describe('The shop of the tutorial', () => {
   })
 
   test('takes an order and its payment, and exports it, by the documented calls', async (t) => {
-    const service = start(START)
+    const [secret = '', command = ''] = START.trim().split('\n')
+    const [, SHOP_WEBHOOK_SECRET = ''] = /^export SHOP_WEBHOOK_SECRET='(.*)'$/.exec(secret) ?? []
+    const without = await start(command).ended
+    assert.deepEqual([without.code, /Set SHOP_WEBHOOK_SECRET/.test(without.stderr)], [1, true])
+    const service = start(command, { SHOP_WEBHOOK_SECRET })
     t.after(async () => {
       service.child.kill('SIGTERM')
       await service.ended
@@ -134,7 +137,12 @@ describe('The image of the tutorial', { skip }, () => {
       project,
     )
     const port = await freePort()
-    const settings = [`DATABASE_URL=${database.url}`, `PORT=${port}`, 'HOST=127.0.0.1']
+    const settings = [
+      `DATABASE_URL=${database.url}`,
+      `PORT=${port}`,
+      'HOST=127.0.0.1',
+      'SHOP_WEBHOOK_SECRET=secret',
+    ]
     const env = settings.flatMap((setting) => ['--env', setting])
     await docker('run', '--detach', '--name', name, '--network', 'host', ...env, name)
     const isReady = async () =>

@@ -6,13 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
 import type { Called } from '../../src/testing/call.ts'
-import {
-  generousDeadline,
-  PASSWORD,
-  type RunningApp,
-  SERVICE_SECRET,
-  startApp,
-} from '../support/running-app.ts'
+import { BUSY_MS, PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
 import { onSqlite, postgresAlone, sharedCaches } from '../support/sqlite.ts'
 
 let app: RunningApp
@@ -73,8 +67,8 @@ describe('a login token', () => {
       const logins = Array.from({ length: 8 }, () => app.call('/api/login', { body }))
       await sleep(Math.random() * 8)
       await (round % 2 === 0
-        ? useCases.customers.disable(id, generousDeadline())
-        : useCases.customers.setPassword(id, { password: 'another horse 9' }, generousDeadline()))
+        ? useCases.customers.disable(id, useCases.deadline(BUSY_MS))
+        : useCases.customers.setPassword(id, { password: 'another horse 9' }, useCases.deadline(BUSY_MS)))
       const responses = await Promise.all(logins)
       // 503 when the machine is busy.
       assert.ok(responses.every(({ status }) => [200, 401, 503].includes(status)))
@@ -215,7 +209,8 @@ describe('a login', () => {
     const disabled = await app.addCustomer()
     await app.database.sql('update customers set password_hash = null where id = $1', [none.id])
     await app.database.sql(`update customers set password_hash = '$2b$04$short' where id = $1`, [damaged.id])
-    await app.service.useCases.customers.disable(disabled.id, generousDeadline())
+    const { useCases } = app.service
+    await useCases.customers.disable(disabled.id, useCases.deadline(BUSY_MS))
     const wrong = await app.addCustomer()
     const bodies = [
       { email: 'nobody@example.com', password: PASSWORD },

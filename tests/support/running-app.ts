@@ -4,8 +4,6 @@ import type { Route } from '../../src/adapters/http/routing/declared-route.ts'
 import type { SamplingTimes } from '../../src/adapters/ops/samples.ts'
 import { pinoLog } from '../../src/adapters/pino/log.ts'
 import type { DatabasePool } from '../../src/adapters/postgres/connection/pool.ts'
-import { systemClock } from '../../src/adapters/system-clock/clock.ts'
-import { createDeadline, type Deadline } from '../../src/application/deadline.ts'
 import type { PruningTimes } from '../../src/application/jobs/pruning.ts'
 import type { Database } from '../../src/application/ports/database.ts'
 import type { UseCases } from '../../src/application/use-cases/use-cases.ts'
@@ -21,11 +19,8 @@ import { onSqlite, sqliteDatabase } from './sqlite.ts'
 export const SERVICE_SECRET = 'service-secret-of-the-tests-0123456789'
 export const PASSWORD = 'correct horse 9'
 
-/** Longer than the database takes on a busy machine, in milliseconds. */
-const BUSY_MS = 60_000
-
-/** Starts the deadline of a call that prepares a test: on a busy machine, that of a request may be too short. */
-export const generousDeadline = (): Deadline => createDeadline(BUSY_MS, systemClock)
+/** Longer than the database takes on a busy machine, in milliseconds: for calls that prepare a test. */
+export const BUSY_MS = 60_000
 
 /** The service as production composes it, on a free port and a separate database. */
 export interface RunningApp {
@@ -125,7 +120,7 @@ export async function startApp({
       const { useCases } = service
       const customer = await useCases.customers.add(
         { email, name: 'Ada', password: { password } },
-        generousDeadline(),
+        useCases.deadline(BUSY_MS),
       )
       if (customer === null) throw new Error(`${email} is taken`)
       return customer
@@ -134,7 +129,7 @@ export async function startApp({
     async addToken({ id }, abilities = ['*']) {
       const { useCases } = service
       const bot = { customerId: id, name: 'bot', abilities, expiresAtMs: null }
-      const made = await useCases.tokens.create(bot, generousDeadline())
+      const made = await useCases.tokens.create(bot, useCases.deadline(BUSY_MS))
       if (made === null) throw new Error('there is no such customer')
       return made.secret
     },

@@ -25,8 +25,8 @@ export interface UseCases {
   readonly customers: ManageCustomers
   readonly importCustomers: ImportCustomers
   readonly tokens: ManageTokens
-  /** Starts the deadline of a new request. */
-  readonly deadline: () => Deadline
+  /** Starts a deadline of `timeoutMs` milliseconds. Default: that of a request, one second. */
+  readonly deadline: (timeoutMs?: number) => Deadline
 }
 
 /** How long one request may wait for its stores in total, in milliseconds. */
@@ -47,6 +47,6 @@ export function createUseCases(ports: Ports, settings: Settings): UseCases {
     customers: createManageCustomers(ports),
     importCustomers: createImportCustomers(ports),
     tokens: createManageTokens(issuing),
-    deadline: () => createDeadline(STORE_TIMEOUT_MS, ports.clock),
+    deadline: (timeoutMs = STORE_TIMEOUT_MS) => createDeadline(timeoutMs, ports.clock),
   }
 }

@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import type { Deadline } from '../../../application/deadline.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { emailProblem, trimmedEmail } from '../../../domain/customer.ts'
 import type { RequestContext } from '../request/request-context.ts'
@@ -14,8 +13,6 @@ export interface OpsSource {
   /** Recent samples, and the process that measured them. */
   readonly live: () => ResponseFields
   readonly nowMs: () => number
-  /** Starts the deadline of a listing, which takes longer than other requests when a customer has many tokens. */
-  readonly listDeadline: () => Deadline
   /** The service's public URL; null when it equals the listening address. */
   readonly publicUrl: string | null
 }
@@ -31,6 +28,8 @@ const emailField = v.object({
 const customerFields = v.object({ customer_id: uuid })
 const tokenFields = v.object({ customer_id: uuid, token_id: uuid })
 
+/** The list of a customer with many tokens takes longer than other requests. */
+const LIST_TIMEOUT_MS = 10_000
 const ACCESS = { auth: 'service', scopes: ['ops'] } as const
 
 interface ActionContext<Body> extends RequestContext {
@@ -40,10 +39,7 @@ interface ActionContext<Body> extends RequestContext {
 }
 
 /** Returns the routes of the operator's page and of its data. The data requires a service token with the scope `ops`. */
-export function opsRoutes(
-  useCases: UseCases,
-  { live, nowMs, listDeadline, publicUrl }: OpsSource,
-): readonly Route[] {
+export function opsRoutes(useCases: UseCases, { live, nowMs, publicUrl }: OpsSource): readonly Route[] {
   const { customers, tokens } = useCases
   return [
     ...opsPage(),
@@ -53,7 +49,7 @@ export function opsRoutes(
     action('POST /ops/customer', emailField, async ({ body, deadline }) => {
       const customer = await customers.find(body.email, deadline)
       if (customer === null) return { customer: null, tokens: [], more: 0 }
-      const all = await tokens.listByCustomer(customer.id, listDeadline())
+      const all = await tokens.listByCustomer(customer.id, useCases.deadline(LIST_TIMEOUT_MS))
       return { customer: customerDetails(customer), ...tokenDetails(all, nowMs()) }
     }),
     action('POST /ops/revoke', tokenFields, async ({ body, deadline, requester, service }) => ({
