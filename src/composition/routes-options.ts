@@ -16,8 +16,8 @@ export interface RoutesOptions<
   /** The description of the API, before the one of the responses. */
   readonly description?: string
   /**
-   * The files of a page that replaces the one at `/docs`, by path, with `/docs` for its HTML. They are served under the same
-   * Content-Security-Policy, and none with `DOCS=off`. Default: the page of Latchkey.
+   * A custom page in place of the docs page: its files by path. `/docs` is its HTML. The files are served under the same
+   * Content-Security-Policy. `DOCS=off` disables them.
    */
   readonly docs?: DocsPage
   /** The version of the program, reported when none is configured. */

@@ -116,6 +116,11 @@ describe('the docs page with 40 routes', { skip }, () => {
     assert.equal(await page.isVisible('#getArticles'), false)
     await page.click('a[href="#getArticles"]')
     await page.waitForSelector('#getArticles', { state: 'visible' })
+    // The browser opens the group of a link by itself, but not that of this event.
+    await group.locator('> summary').click()
+    assert.equal(await page.isVisible('#getArticles'), false)
+    await page.evaluate(`dispatchEvent(new Event('hashchange'))`)
+    await page.waitForSelector('#getArticles', { state: 'visible' })
     await page.click('nav summary:has-text("Articles")')
     assert.equal(await page.isVisible('nav a[href="#getArticles"]'), false)
     await page.close()
@@ -175,7 +180,7 @@ describe('the docs page with 40 routes', { skip }, () => {
     await page.keyboard.press('ArrowRight')
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'TypeScript')
     await page.click('#postArticles .copyable button')
-    await page.waitForSelector('#postArticles .copy:has-text("Copied")')
+    await page.waitForSelector('#postArticles .copy :text-is("Copied")')
     const copied = await page.evaluate('navigator.clipboard.readText()')
     assert.equal(copied, await page.textContent('#postArticles [role=tabpanel] pre'))
     assert.match(String(copied), /^const response = await fetch\('http/)
@@ -184,13 +189,16 @@ describe('the docs page with 40 routes', { skip }, () => {
     await page.close()
   })
 
-  test('copies without a clipboard, as on a page without TLS', async () => {
+  test('copies without a clipboard, as on a page without TLS, or reports that it cannot', async () => {
     const { page } = await openDocs()
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('no clipboard'))`)
     await page.click('#getLivez .copyable button')
-    await page.waitForSelector('#getLivez .copy:has-text("Copied")')
+    await page.waitForSelector('#getLivez .copy :text-is("Copied")')
     assert.match(String(await page.evaluate('navigator.clipboard.readText()')), /^curl -X GET/)
+    await page.evaluate('document.execCommand = () => false')
+    await page.click('#getReadyz .copyable button')
+    await page.waitForSelector('#getReadyz .copy :text-is("Not copied")')
     await page.close()
   })
 
@@ -207,7 +215,20 @@ describe('the docs page with 40 routes', { skip }, () => {
     await page.selectOption('#postArticles select[name=state]', 'void')
     assert.equal(JSON.parse(await page.inputValue('#postArticles textarea')).state, 'void')
     assert.match(await sent(page, 'postArticles', 201), /"state": "void"/)
+
+    const exact = '{"quantity":9007199254740993}'
+    await page.fill('#postArticles textarea', exact)
+    await page.selectOption('#postArticles select[name=state]', 'void')
+    assert.equal(await page.inputValue('#postArticles textarea'), exact)
+    assert.equal(await page.inputValue('#postArticles select[name=state]'), '')
     assertQuiet(observed)
+    await page.close()
+  })
+
+  test('the input of a path parameter has its example as placeholder', async () => {
+    const { page } = await openDocs()
+    const placeholder = await page.getAttribute('#getArticlesById input[name=id]', 'placeholder')
+    assert.equal(placeholder, '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34')
     await page.close()
   })
 
@@ -251,6 +272,7 @@ describe('the docs page with 40 routes', { skip }, () => {
     await page.fill('#putFilesByName input[name=name]', 'lamps.csv')
     await page.click('#putFilesByName button[type=submit]')
     assert.equal(await page.textContent('#putFilesByName .result'), '')
+    assert.match((await page.textContent('#putFilesByName pre')) ?? '', /text\/csv'[^']+'@file\.csv'/)
     const file = join(folder.path, 'lamps.data')
     writeFileSync(file, 'id,price\nlamp,100\n')
     await page.setInputFiles('#putFilesByName input[type=file]', file)
@@ -270,6 +292,38 @@ describe('the docs page with 40 routes', { skip }, () => {
     ])
     assert.equal(download.suggestedFilename(), 'november.csv')
     assert.equal(readFileSync(await download.path(), 'utf8'), 'id,price\nlamp,100\n')
+    assertQuiet(observed)
+    await page.close()
+  })
+
+  test('offers JSON of over 100 kB as a download, without its text', async () => {
+    const { page, observed } = await openAuthorised()
+    for (const [length, isShown] of [
+      [100_000, true],
+      [100_001, false],
+    ] as const) {
+      const body = JSON.stringify('x'.repeat(length - 2))
+      await page.route('**/api/articles', (call) => call.fulfill({ contentType: 'application/json', body }))
+      const result = await sent(page, 'getArticles', 200)
+      assert.equal(/Download/.test(result), !isShown)
+      assert.equal(await page.locator('#getArticles .response').count(), isShown ? 1 : 0)
+      if (isShown) continue
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.click('#getArticles .result a[download]'),
+      ])
+      assert.equal(readFileSync(await download.path(), 'utf8'), body)
+    }
+    assertQuiet(observed)
+    await page.close()
+  })
+
+  test('shows JSON with numbers that JavaScript would change as it is', async () => {
+    const { page, observed } = await openAuthorised()
+    const body = '{"id":9007199254740993,"x":1e400}'
+    await page.route('**/api/articles', (call) => call.fulfill({ contentType: 'application/json', body }))
+    await sent(page, 'getArticles', 200)
+    assert.equal(await page.textContent('#getArticles .response'), body)
     assertQuiet(observed)
     await page.close()
   })

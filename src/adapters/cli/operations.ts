@@ -51,6 +51,8 @@ export interface ListedRoute {
   readonly abilities: readonly string[]
   /** The scopes that a service token needs. */
   readonly scopes: readonly string[]
+  /** Whether it sends a script, style, image or other part of a page, and no HTML. */
+  readonly isPageAsset: boolean
 }
 
 /** The open database as the commands use it. */

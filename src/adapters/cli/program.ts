@@ -75,8 +75,8 @@ export function createProgram(operations: Operations, io: Io): Command {
       await write(io.stdout, toJsonDocument({ routes: await operations.routes() }))
       return
     }
-    // The files of a page, such as `/docs/page.js`, would hide the other routes.
-    const routes = (await operations.routes()).filter(({ path }) => !/^\/(docs|ops)\/.+\.\w+$/.test(path))
+    // The assets of the pages, such as `/docs/page.js`, would hide the other routes.
+    const routes = (await operations.routes()).filter(({ isPageAsset }) => !isPageAsset)
     const rows = routes.map(({ method, path, auth, abilities, scopes }) => [
       method,
       path,

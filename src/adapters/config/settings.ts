@@ -160,7 +160,7 @@ export const SETTINGS = [
     key: 'appVersion',
     shownDefault: 'package version',
     parser: version,
-    meaning: 'version that `/api/status` reports',
+    meaning: 'version that `/api/status`, `/openapi.json` and `/docs` report',
     example: '1.4.0',
   }),
   setting({

@@ -5,6 +5,8 @@ import { Refusal } from '../../../src/adapters/cli/refusal.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 import { makeCommandLine, NOW_MS } from './command-line.ts'
 
+const PUBLIC = { method: 'GET', auth: 'none', abilities: [], scopes: [], isPageAsset: false }
+
 describe('latchkey', () => {
   for (const argv of [[], ['serve']])
     test(`runs the service with the arguments ${JSON.stringify(argv)}`, async () => {
@@ -97,9 +99,12 @@ describe('latchkey', () => {
           auth: 'customer',
           abilities: ['orders:read', 'orders:write'],
           scopes: [],
+          isPageAsset: false,
         },
-        { method: 'GET', path: '/api/a', auth: 'none', abilities: [], scopes: [] },
-        { method: 'GET', path: '/api/b', auth: 'service', abilities: [], scopes: ['reports'] },
+        { ...PUBLIC, path: '/api/a' },
+        { ...PUBLIC, path: '/api/b', auth: 'service', scopes: ['reports'] },
+        { ...PUBLIC, path: '/docs/page.js', isPageAsset: true },
+        { ...PUBLIC, path: '/ops/a.csv' },
       ],
     })
     assert.deepEqual(await run(['routes']), {
@@ -109,6 +114,7 @@ describe('latchkey', () => {
         'POST    /api/orders  customer  orders:read, orders:write',
         'GET     /api/a       none',
         'GET     /api/b       service   reports',
+        'GET     /ops/a.csv   none',
         '',
       ].join('\n'),
       stderr: '',
@@ -211,7 +217,7 @@ describe('--json', () => {
   })
 
   test('prints the routes and the migrations', async () => {
-    const route = { method: 'GET', path: '/api/a', auth: 'none', abilities: [], scopes: [] }
+    const route = { ...PUBLIC, path: '/api/a' }
     assert.deepEqual((await document(['routes'], makeCommandLine({ routes: async () => [route] }))).routes, [
       route,
     ])

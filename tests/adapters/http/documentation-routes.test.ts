@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { freePort } from '../../../src/adapters/embedded-postgres/server-address.ts'
+import type { DocsPage } from '../../../src/adapters/http/docs-page/files.ts'
 import { createTestApp } from '../../../src/testing/test-app.ts'
 import { type RunningApp, startApp } from '../../support/running-app.ts'
 import { temporaryFolder } from '../../support/running-process.ts'
@@ -180,24 +181,36 @@ describe('a page that replaces the docs page', () => {
     assert.equal((await get('/openapi.json', {}, port)).status, 200)
   })
 
-  for (const [what, docs, sentence] of [
+  const refused: readonly (readonly [string, DocsPage, RegExp])[] = [
     [
       'without the page itself',
+      // @ts-expect-error the page itself is missing
       { '/docs/page.js': page },
       /^docs needs the page itself, with the path "\/docs"\.$/,
     ],
     [
       'with a path elsewhere',
+      // @ts-expect-error the other paths begin with /docs/
       { '/docs': page, '/docs-other': page },
       /^docs: "\/docs-other" is not below \/docs\.$/,
     ],
-    ['without its file', { '/docs': new URL('none.html', FOLDER) }, /^docs: .*none\.html does not exist\.$/],
+    [
+      'without its file',
+      { '/docs': new URL('no page.html', FOLDER) },
+      /^docs: \/.*\/no page\.html does not exist\.$/,
+    ],
+    [
+      'at a URL that names no file',
+      { '/docs': new URL('https://a/b') },
+      /^docs: https:\/\/a\/b does not exist\.$/,
+    ],
     [
       'of an unknown type',
       { '/docs': new URL('../files.ts', FOLDER) },
-      /files\.ts needs one of these extensions: html,/,
+      /^\/docs: \/.*files\.ts needs one of these extensions: html,/,
     ],
-  ] as const)
+  ]
+  for (const [what, docs, sentence] of refused)
     test(`is refused ${what}`, async () => {
       await assert.rejects(createTestApp({ docs }), { name: 'RouteRefused', message: sentence })
     })

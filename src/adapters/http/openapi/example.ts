@@ -9,18 +9,20 @@ export function exampleInput(schema: Schema): unknown {
 }
 
 /**
- * Returns the examples of a body for its media type: `examples` by the names of a union's variants (their titles or
- * constants), or one `example`. Neither when no accepted value is found.
+ * Returns the property `examples` or `example` of a body's media type: an example for each named variant of a union,
+ * otherwise one example. Empty when no accepted value is found.
  */
 export function bodyExamples(schema: Schema): object {
   const { schema: described, definitions } = describe(schema, 'input', '', true)
   const variants = (described.anyOf ?? described.oneOf ?? []) as readonly JsonSchema[]
   const found = variants.flatMap((variant) => {
     const name = variantName(variant)
-    const value = exampleValue(variant, definitions)
-    return name !== undefined && accepts(schema, value) ? [[name, { value }]] : []
+    const accepted = accept(schema, () => exampleValue(variant, definitions))
+    return name === undefined || accepted === null ? [] : [[name, { value: accepted.input }]]
   })
-  if (found.length > 1) return { examples: Object.fromEntries(found) }
+  const examples = Object.fromEntries(found)
+  // Equal names overwrite each other.
+  if (Object.keys(examples).length > 1) return { examples }
   const example = exampleInput(schema)
   return example === undefined ? {} : { example }
 }
@@ -28,15 +30,6 @@ export function bodyExamples(schema: Schema): object {
 function variantName({ title, properties = {} }: JsonSchema): string | undefined {
   const constants = Object.values(properties as Record<string, JsonSchema>).map((property) => property.const)
   return (title ?? constants.find((constant) => typeof constant === 'string')) as string | undefined
-}
-
-function accepts(schema: Schema, value: unknown): boolean {
-  try {
-    return v.safeParse(schema, value).success
-  } catch {
-    // A check of the schema's author may throw for any value.
-    return false
-  }
 }
 
 /** Returns a response that the schema produces, as JSON. Undefined when none is found. */
@@ -53,10 +46,20 @@ export function exampleOutput(schema: Schema): unknown {
 function findExample(
   schema: Schema,
   prepare: (value: unknown) => unknown = (value) => value,
-): { readonly input: unknown; readonly output: unknown } | null {
+): Accepted | null {
   const { schema: described, definitions } = describe(schema, 'input', '', true)
+  return accept(schema, () => prepare(exampleValue(described, definitions)))
+}
+
+interface Accepted {
+  readonly input: unknown
+  readonly output: unknown
+}
+
+/** Returns the created value and the schema's result for it. Null when the schema refuses it, or when a call throws. */
+function accept(schema: Schema, create: () => unknown): Accepted | null {
   try {
-    const input = prepare(exampleValue(described, definitions))
+    const input = create()
     const { success, output } = v.safeParse(schema, input)
     return success ? { input, output } : null
   } catch {

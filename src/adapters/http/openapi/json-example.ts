@@ -22,11 +22,11 @@ export function exampleValue(
   definitions: Readonly<Record<string, JsonSchema>>,
   depth = 0,
 ): unknown {
-  const { examples, enum: words, $ref, anyOf, oneOf, allOf } = schema as Keywords
+  const { examples, enum: options, $ref, anyOf, oneOf, allOf } = schema as Keywords
   const next = (other: JsonSchema) => exampleValue(other, definitions, depth + 1)
   if (examples?.[0] !== undefined) return examples[0]
   for (const keyword of ['const', 'default']) if (Object.hasOwn(schema, keyword)) return schema[keyword]
-  if (words?.[0] !== undefined) return words[0]
+  if (options?.[0] !== undefined) return options[0]
   if (depth > MAX_DEPTH) return null
   if ($ref !== undefined) return next(definitions[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {})
   const choice = anyOf?.[0] ?? oneOf?.[0]

@@ -50,7 +50,8 @@ export function describeOperation(
   function pathParameters(): readonly object[] {
     const own = route.path.match(/(?<=:)\w+/g) ?? []
     const { properties = {} } = fields(route.params, 'params')
-    const examples = (route.params === null ? {} : (exampleInput(route.params) ?? {})) as JsonSchema
+    const input = route.params === null ? undefined : exampleInput(route.params)
+    const examples = (input ?? {}) as Record<string, unknown>
     return own.map((name, i) => ({
       name: names[i],
       in: 'path',

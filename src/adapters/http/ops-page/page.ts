@@ -1,4 +1,4 @@
-import { CSS, HTML, JAVASCRIPT, pageRoutes, SVG } from '../response/page-files.ts'
+import { pageRoutes } from '../response/page-files.ts'
 import type { Route } from '../routing/declared-route.ts'
 
 const inFolder = (name: string) => new URL(`./public/${name}`, import.meta.url)
@@ -8,17 +8,17 @@ const inDocsPage = (name: string) => new URL(`../docs-page/public/${name}`, impo
 /** Returns the routes of the operator's page. Its files are public, because they contain nothing secret. */
 export function opsPage(): readonly Route[] {
   return pageRoutes([
-    ['/ops', inFolder('index.html'), HTML],
-    ['/ops/page.css', inFolder('page.css'), CSS],
-    ['/ops/page.js', inFolder('page.js'), JAVASCRIPT],
-    ['/ops/service.js', inFolder('service.js'), JAVASCRIPT],
-    ['/ops/charts.js', inFolder('charts.js'), JAVASCRIPT],
-    ['/ops/chart-list.js', inFolder('chart-list.js'), JAVASCRIPT],
-    ['/ops/customer.js', inFolder('customer.js'), JAVASCRIPT],
-    ['/ops/look.css', inDocsPage('look.css'), CSS],
-    ['/ops/element.js', inDocsPage('element.js'), JAVASCRIPT],
-    ['/ops/icon.svg', inDocsPage('icon.svg'), SVG],
-    ['/ops/uplot.js', new URL(import.meta.resolve('uplot/dist/uPlot.iife.min.js')), JAVASCRIPT],
-    ['/ops/uplot.css', new URL(import.meta.resolve('uplot/dist/uPlot.min.css')), CSS],
+    ['/ops', inFolder('index.html')],
+    ['/ops/page.css', inFolder('page.css')],
+    ['/ops/page.js', inFolder('page.js')],
+    ['/ops/service.js', inFolder('service.js')],
+    ['/ops/charts.js', inFolder('charts.js')],
+    ['/ops/chart-list.js', inFolder('chart-list.js')],
+    ['/ops/customer.js', inFolder('customer.js')],
+    ['/ops/look.css', inDocsPage('look.css')],
+    ['/ops/element.js', inDocsPage('element.js')],
+    ['/ops/icon.svg', inDocsPage('icon.svg')],
+    ['/ops/uplot.js', new URL(import.meta.resolve('uplot/dist/uPlot.iife.min.js'))],
+    ['/ops/uplot.css', new URL(import.meta.resolve('uplot/dist/uPlot.min.css'))],
   ])
 }

@@ -1,15 +1,22 @@
 import { readFileSync } from 'node:fs'
-import type { Route } from '../routing/declared-route.ts'
-import { probe } from '../routing/route.ts'
+import { fileURLToPath } from 'node:url'
+import { declareRoute, type Route, RouteRefused } from '../routing/declared-route.ts'
 import { FileResponse } from './file-response.ts'
 
-/** A file of a page: its path, its location on disk, and its media type. */
-export type PageFile = readonly [path: `/${string}`, location: URL, contentType: string]
+/** A file of a page: its path, and its location on disk. */
+export type PageFile = readonly [path: `/${string}`, location: URL]
 
-export const HTML = 'text/html; charset=utf-8'
-export const CSS = 'text/css; charset=utf-8'
-export const JAVASCRIPT = 'text/javascript; charset=utf-8'
-export const SVG = 'image/svg+xml'
+/** The media types by extension. */
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  mjs: 'text/javascript; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  ico: 'image/x-icon',
+}
 
 /** Allows nothing from other origins, nothing inline, and no text as a script. */
 const POLICY = [
@@ -25,15 +32,27 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-/** Returns the routes of a page's files, with a content security policy. Only the listed files are served. */
+/**
+ * Returns the routes of a page's files, with a content security policy. Only the listed files are served. Throws
+ * `RouteRefused` for a file without a known extension.
+ */
 export function pageRoutes(files: readonly PageFile[]): readonly Route[] {
-  return files.map(([path, location, contentType]) => {
-    const file = new FileResponse(readFileSync(location), contentType, [
+  return files.map(([path, location]) => {
+    const type = mediaType(path, location)
+    const file = new FileResponse(readFileSync(location), type, [
       'Content-Security-Policy',
       POLICY,
       'Referrer-Policy',
       'no-referrer',
     ])
-    return probe(`GET ${path}`, { handle: () => file })
+    const isPageAsset = type !== TYPES.html
+    return declareRoute('', `GET ${path}`, { auth: 'none', isPageAsset, handle: () => file })
   })
+}
+
+function mediaType(path: string, location: URL): string {
+  const type = TYPES[/\.(\w+)$/.exec(location.pathname)?.[1] ?? '']
+  if (type !== undefined) return type
+  const allowed = Object.keys(TYPES).join(', ')
+  throw new RouteRefused(`${path}: ${fileURLToPath(location)} needs one of these extensions: ${allowed}.`)
 }

@@ -66,6 +66,8 @@ export interface Route {
   readonly deadlineMs: number | null
   readonly summary: string | null
   readonly tags: readonly string[]
+  /** Whether it sends a script, style, image or other part of a page, and no HTML. */
+  readonly isPageAsset: boolean
   readonly status: number
   /** The handler's failure reasons, beside those of every route of its kind. */
   readonly throws: readonly ThrownError[]
@@ -122,6 +124,7 @@ export function declareRoute(base: string, pattern: string, declaration: Declara
     deadlineMs: declaration.deadlineMs ?? null,
     summary: declaration.summary ?? null,
     tags: declaration.tags ?? [],
+    isPageAsset: declaration.isPageAsset ?? false,
     status: declaration.status ?? 200,
     throws: declaration.throws ?? [],
     handle,

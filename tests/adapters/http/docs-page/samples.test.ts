@@ -36,6 +36,7 @@ const record = (request: Seen) => {
   seen.push(request)
   return { received: true }
 }
+const UUID = '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34'
 const returns = v.object({ received: v.boolean() })
 
 function echoRoutes() {
@@ -49,8 +50,9 @@ function echoRoutes() {
     route('POST /items/:name', {
       auth: 'none',
       body: v.any(),
+      rawBody: true,
       returns,
-      handle: ({ params, body }) => record({ params, body }),
+      handle: ({ params, body, rawBody }) => record({ params, body, text: Buffer.from(rawBody).toString() }),
     }),
     route('PUT /files/:name', {
       auth: 'customer',
@@ -68,8 +70,9 @@ function echoRoutes() {
         return respond({ type: 'text/csv', body: BYTES })
       },
     }),
-    route('DELETE /items/:name', {
+    route('DELETE /things/:id', {
       auth: 'customer',
+      params: v.object({ id: v.pipe(v.string(), v.uuid()) }),
       status: 204,
       handle: ({ params }) => void record({ params }),
     }),
@@ -103,7 +106,7 @@ for (const [language, [command, args, file]] of Object.entries(LANGUAGES)) {
     const request = (id: string, options: object = {}) =>
       createRequest(
         operations.find((operation) => operation.id === id),
-        options,
+        { valuesFor: () => [], body: null, ...options },
       )
     const valuesFor =
       (values: Readonly<Record<string, readonly string[]>>) =>
@@ -156,7 +159,11 @@ for (const [language, [command, args, file]] of Object.entries(LANGUAGES)) {
           body: { text: JSON.stringify(body, null, 2) },
         }),
       )
-      assert.deepEqual(got, { params: { name: 'one' }, body })
+      assert.deepEqual([got.params, got.body], [{ name: 'one' }, body])
+
+      const text = '{"id":9007199254740993,"x":1e400}'
+      const { got: exact } = await run(request('postItemsByName', { body: { text } }))
+      assert.equal(exact.text, text)
     })
 
     test('uploads a file', async () => {
@@ -171,20 +178,15 @@ for (const [language, [command, args, file]] of Object.entries(LANGUAGES)) {
       assert.deepEqual(got, { params: { name: 'x.csv' }, bytes: [...BYTES], type: 'text/csv' })
     })
 
-    test('names an accepted type and a file where none is chosen', () => {
-      const { body } = request('putFilesByName')
-      assert.deepEqual(body, { file: 'file.png', type: 'image/png' })
-    })
-
     test('stores a download', async () => {
       await run(request('getReportCsv'))
       assert.deepEqual(readFileSync(join(folder.path, 'report.csv')), BYTES)
       writeFileSync(join(folder.path, 'report.csv'), '')
     })
 
-    test('calls a route without a response body', async () => {
-      const { got } = await run(request('deleteItemsByName', { valuesFor: valuesFor({ name: ['one'] }) }))
-      assert.deepEqual(got, { params: { name: 'one' } })
+    test('calls a route without a response body, with the example of a path parameter', async () => {
+      const { got } = await run(request('deleteThingsById'))
+      assert.deepEqual(got, { params: { id: UUID } })
     })
   })
 }
@@ -201,6 +203,27 @@ test('A text that is not JSON is sent as it is', () => {
   assert.match(SAMPLES.TypeScript(request), /body: '\{\\'',/)
   assert.match(SAMPLES.Python(request), /data="\{'"\.encode\(\)/)
   assert.match(SAMPLES.PHP(request), /'content' => '\{\\''/)
+})
+
+test('JSON is parsed unless a number would change', async () => {
+  const { parseJson } = await load('literal.js')
+  for (const text of [
+    '0',
+    '-1.50',
+    '1E+2',
+    '0.1e-7',
+    '100',
+    '1.0',
+    '9007199254740992',
+    '5e-324',
+    '1e21',
+    '0.0',
+  ])
+    assert.deepEqual(parseJson(text), { value: JSON.parse(text) }, text)
+  for (const text of ['9007199254740993', '1e400', '-1e400', '1e-400', '0.12345678901234567890', '-0'])
+    assert.equal(parseJson(`{"a":[${text}]}`), null, text)
+  const escaped = '{"1e400":"\\"9007199254740993\\\\","b":"1e400"}'
+  assert.deepEqual(parseJson(escaped), { value: JSON.parse(escaped) })
 })
 
 test('A file is uploaded with its type if the route accepts it', async () => {

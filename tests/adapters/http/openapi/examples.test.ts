@@ -93,6 +93,23 @@ before(async () => {
         ]),
         handle: () => ({}),
       }),
+      route('POST /same-name', {
+        auth: 'none',
+        body: v.union([
+          v.object({ kind: v.literal('card'), number: v.string() }),
+          v.object({ kind: v.literal('card'), iban: v.string() }),
+        ]),
+        handle: () => ({}),
+      }),
+      route('POST /long', {
+        auth: 'none',
+        body: v.union([
+          v.object({ kind: v.literal('long'), text: v.pipe(v.string(), v.minLength(2 ** 31)) }),
+          v.object({ kind: v.literal('short') }),
+          v.object({ kind: v.literal('empty') }),
+        ]),
+        handle: () => ({}),
+      }),
       route('GET /things/:id', {
         auth: 'none',
         params: v.object({ id: v.pipe(v.string(), v.uuid()) }),
@@ -156,9 +173,20 @@ describe('The examples of the OpenAPI document', () => {
       assert.equal((await app.call('/api/union', { body: value })).status, 200)
   })
 
-  test('of path parameters are accepted', () => {
+  test('of a union is one where its variants have the same name', () => {
+    const content = paths['/api/same-name'].post.requestBody.content['application/json']
+    assert.deepEqual([content.examples, content.example], [undefined, { kind: 'card', number: 'text' }])
+  })
+
+  test('of a union omit a variant whose value cannot be created', () => {
+    const { examples } = paths['/api/long'].post.requestBody.content['application/json']
+    assert.deepEqual(Object.keys(examples), ['short', 'empty'])
+  })
+
+  test('of path parameters are accepted', async () => {
     const [parameter] = paths['/api/things/{id}'].get.parameters
     assert.equal(parameter.example, '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34')
+    assert.equal((await app.call(`/api/things/${parameter.example}`, { method: 'GET' })).status, 200)
   })
 
   test('are absent when no valid value is known', () => {

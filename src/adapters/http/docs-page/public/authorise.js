@@ -39,5 +39,5 @@ function setToken(scheme, token) {
   tokens[scheme] = token.trim()
   const names = Object.keys(tokens).filter((name) => tokens[name] !== '')
   document.getElementById('authorised').textContent =
-    names.length === 0 ? '' : `Sent from now on: ${names.map(callerName).join(', ')}.`
+    names.length === 0 ? '' : `Requests now send: ${names.map(callerName).join(', ')}.`
 }

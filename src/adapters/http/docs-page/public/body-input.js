@@ -59,7 +59,13 @@ function enumChoices(api, schema, input) {
     .filter(([, own]) => own.enum !== undefined)
     .map(([name, own]) => {
       const select = choice(
-        { name, onchange: () => edit(name, own.enum[select.selectedIndex - 1]) },
+        {
+          name,
+          onchange() {
+            edit(name, own.enum[select.selectedIndex - 1])
+            follow()
+          },
+        },
         own.enum,
         own,
       )
@@ -71,9 +77,9 @@ function enumChoices(api, schema, input) {
       return element('label', {}, `${name} (body)`, select)
     })
 
-  function edit(name, word) {
+  function edit(name, option) {
     const fields = parseJson(input.value)?.value
-    if (typeof fields === 'object' && fields !== null) replace(input, { ...fields, [name]: word })
+    if (typeof fields === 'object' && fields !== null) replace(input, { ...fields, [name]: option })
   }
 }
 

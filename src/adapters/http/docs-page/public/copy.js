@@ -2,10 +2,10 @@ import { element } from './element.js'
 
 const SHOWN_MS = 2000
 
-/** Creates a button that copies a text. `what` completes its name, such as `the sample`. */
-export function copyButton(what, readText) {
+/** Creates a button that copies a text. `subject` completes its name, such as `the sample`. */
+export function copyButton(subject, readText) {
   const state = element('span', { textContent: 'Copy' })
-  const name = element('span', { className: 'unseen', textContent: ` ${what}` })
+  const name = element('span', { className: 'visually-hidden', textContent: ` ${subject}` })
   const button = element(
     'button',
     { type: 'button', className: 'plain copy', 'aria-live': 'polite' },
@@ -24,12 +24,12 @@ export function copyButton(what, readText) {
 }
 
 /** Returns a text with a button that copies it. */
-export function copyable(what, text, className = '') {
+export function copyable(subject, text, className = '') {
   const pre = element('pre', { className, tabIndex: 0, textContent: text })
   return element(
     'div',
     { className: 'copyable' },
-    copyButton(what, () => pre.textContent),
+    copyButton(subject, () => pre.textContent),
     pre,
   )
 }
@@ -45,7 +45,7 @@ async function copy(text, button) {
 }
 
 function copyBySelection(text, button) {
-  const field = element('textarea', { className: 'unseen', value: text, 'aria-hidden': 'true' })
+  const field = element('textarea', { className: 'visually-hidden', value: text, 'aria-hidden': 'true' })
   button.after(field)
   field.select()
   const isCopied = document.execCommand('copy')

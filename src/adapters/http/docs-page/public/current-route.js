@@ -14,7 +14,11 @@ export function markCurrentRoute(links) {
   showNamed()
 
   function showNamed() {
-    document.getElementById(location.hash.slice(1))?.scrollIntoView()
+    const named = document.getElementById(location.hash.slice(1))
+    const group = named?.closest('.group') ?? null
+    // Not every browser opens it.
+    if (group !== null) group.open = true
+    named?.scrollIntoView()
     schedule()
   }
 

@@ -19,13 +19,30 @@ export function literal(value, style, indent = '') {
   return `${open}\n${items.map((item) => `${inner}${item},\n`).join('')}${indent}${close}`
 }
 
-/** Returns the parsed JSON as `{ value }`; null for another text. */
+/** Returns the parsed JSON as `{ value }`; null for another text, and when JavaScript would change one of its numbers. */
 export function parseJson(text) {
   try {
-    return { value: JSON.parse(text) }
+    const value = JSON.parse(text)
+    const tokens = text.match(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g) ?? []
+    return tokens.every((token) => token.startsWith('"') || isExact(token)) ? { value } : null
   } catch {
     return null
   }
+}
+
+function isExact(number) {
+  return normalized(number) === normalized(String(Number(number)))
+}
+
+/** Returns a decimal number as its significant digits and an exponent, so that equal numbers are equal texts. */
+function normalized(number) {
+  const [, sign, whole, fraction = '', exponent = 0] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(number) ?? []
+  if (whole === undefined) return number
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  const significant = digits.replace(/0+$/, '')
+  if (significant === '') return `${sign}0`
+  return `${sign}${significant}e${exponent - fraction.length + digits.length - significant.length}`
 }
 
 /** Returns a text in single quotes, for JavaScript. */

@@ -1,15 +1,21 @@
 import { element } from './element.js'
 import { withoutNull } from './reference.js'
+import { findExample } from './request.js'
 
 /** Creates the input of a parameter: a choice for an enum, a line for each item of a list, or a text. */
-export function parameterInput(api, { name, in: place, required, schema }) {
+export function parameterInput(api, parameter) {
+  const { name, in: location, required, schema } = parameter
   const own = withoutNull(api, schema)
-  const words = own.enum ?? (own.type === 'boolean' ? [true, false] : null)
+  const options = own.enum ?? (own.type === 'boolean' ? [true, false] : null)
   const common = { name, required: required === true }
   const input =
-    words !== null ? choice(common, words, own) : own.type === 'array' ? lines(common) : text(common, schema)
+    options !== null
+      ? choice(common, options, own)
+      : own.type === 'array'
+        ? lines(common)
+        : text(common, findExample(parameter))
   const hint = own.type === 'array' ? ', one on each line' : ''
-  const label = `${name} (${place})${required ? '' : ', optional'}${hint}`
+  const label = `${name} (${location})${required ? '' : ', optional'}${hint}`
   return { view: element('label', {}, label, input), values }
 
   /** Returns the entered values as texts. */
@@ -22,14 +28,14 @@ export function parameterInput(api, { name, in: place, required, schema }) {
   }
 }
 
-/** Creates a choice of words. Without a chosen word, nothing is sent. */
-export function choice(properties, words, { default: preset } = {}) {
+/** Creates a choice of options. Without a chosen option, nothing is sent. */
+export function choice(properties, options, { default: preset } = {}) {
   const none = preset === undefined ? '—' : `— (default ${preset})`
   return element(
     'select',
     properties,
     element('option', { value: '', textContent: none }),
-    words.map((word) => element('option', { value: String(word), textContent: String(word) })),
+    options.map((option) => element('option', { value: String(option), textContent: String(option) })),
   )
 }
 
@@ -37,12 +43,11 @@ function lines(properties) {
   return element('textarea', { ...properties, rows: 2, spellcheck: false })
 }
 
-function text(properties, schema) {
-  const shown = schema.default ?? schema.examples?.[0]
+function text(properties, example = '') {
   return element('input', {
     ...properties,
     autocomplete: 'off',
     spellcheck: false,
-    placeholder: shown === undefined ? '' : String(shown),
+    placeholder: String(example),
   })
 }

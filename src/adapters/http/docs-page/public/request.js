@@ -2,13 +2,15 @@ const EXTENSIONS = { plain: 'txt', jpeg: 'jpg', 'octet-stream': 'bin', '*': 'bin
 
 /**
  * Returns the request that a sample shows. `valuesFor` returns the entered values of a parameter; a required parameter
- * without any gets its example. `body` is the JSON text, or the name and type of the file to send.
+ * without any gets its example. `body` is the JSON text, or the name and type of the file to send; null for none.
  */
-export function createRequest(operation, { valuesFor = () => [], body = defaultBody(operation) } = {}) {
+export function createRequest(operation, { valuesFor, body }) {
   const { method, path, parameters, scheme, serverUrl } = operation
   const values = (parameter) => {
     const entered = valuesFor(parameter)
-    return entered.length === 0 && parameter.required ? [exampleValue(parameter)] : entered
+    return entered.length === 0 && parameter.required
+      ? [String(findExample(parameter) ?? parameter.name)]
+      : entered
   }
   return {
     method: method.toUpperCase(),
@@ -24,9 +26,9 @@ export function fillPath(path, parameters, valuesFor) {
   let filled = path
   const query = new URLSearchParams()
   for (const parameter of parameters) {
-    const { name, in: place } = parameter
+    const { name, in: location } = parameter
     const values = valuesFor(parameter)
-    if (place === 'path') filled = filled.replace(`{${name}}`, encodeURIComponent(values[0] ?? ''))
+    if (location === 'path') filled = filled.replace(`{${name}}`, encodeURIComponent(values[0] ?? ''))
     else if (hasFreeNames(parameter))
       for (const [key, value] of new URLSearchParams(values[0])) query.append(key, value)
     else for (const value of values) query.append(name, value)
@@ -56,14 +58,6 @@ export function fileName(path, type, base = 'download') {
   return `${base}.${EXTENSIONS[subtype] ?? (/^\w{2,5}$/.test(subtype) ? subtype : 'bin')}`
 }
 
-function defaultBody(operation) {
-  const { requestBody } = operation
-  const types = rawTypes(operation)
-  if (types !== null) return { file: fileName('', types[0], 'file'), type: uploadType(types) }
-  const json = requestBody?.content['application/json']
-  return json === undefined ? null : { text: JSON.stringify(json.example ?? {}) }
-}
-
 /** Returns how a sample reads a success: as `json`, as a file, or not at all. */
 function responseKind({ path, responses }) {
   const [, success] = Object.entries(responses).find(([status]) => /^2/.test(status)) ?? []
@@ -72,11 +66,12 @@ function responseKind({ path, responses }) {
   return type === 'application/json' ? { kind: 'json' } : { kind: 'file', file: fileName(path, type) }
 }
 
-function exampleValue({ name, example, schema }) {
-  return String(example ?? schema.examples?.[0] ?? schema.default ?? schema.enum?.[0] ?? schema.const ?? name)
+/** Returns the example of a parameter, or a value that its schema names; undefined for none. */
+export function findExample({ example, schema }) {
+  return example ?? schema.examples?.[0] ?? schema.default ?? schema.enum?.[0] ?? schema.const
 }
 
 /** Whether the parameter is any number of named values, such as `a=1&b=2`, without its own name. */
-export function hasFreeNames({ in: place, explode, schema }) {
-  return place === 'query' && explode === true && schema.type === 'object'
+function hasFreeNames({ in: location, explode, schema }) {
+  return location === 'query' && explode === true && schema.type === 'object'
 }

@@ -12,13 +12,15 @@ export async function resultView({ response, content, path, tookMs }, useToken) 
     return [element('p', { textContent: 'The service redirects. Browsers do not show a page where to.' })]
   const type = response.headers.get('content-type') ?? ''
   const isJson = /\bjson\b/.test(type)
-  const isShown = isJson || (type.startsWith('text/') && content.size <= MAX_SHOWN_BYTES)
+  const isShown = (isJson || type.startsWith('text/')) && content.size <= MAX_SHOWN_BYTES
   const text = isShown ? await content.text() : ''
   const json = isJson ? parseJson(text) : null
   const token = response.ok ? json?.value?.token : undefined
   return [
     statusLine(response, tookMs),
-    ...(content.size === 0 || isJson ? [] : [downloadLink(response, content, fileName(path, type))]),
+    ...(content.size === 0 || (isJson && isShown)
+      ? []
+      : [downloadLink(response, content, fileName(path, type))]),
     ...(text === ''
       ? []
       : [copyable('the response', json === null ? text : JSON.stringify(json.value, null, 2), 'response')]),

@@ -12,8 +12,8 @@ export function schemaView(api, schema, depth = 0) {
 
 /** Returns the parameters of an operation as a list, with their types, limits and defaults. */
 export function parametersView(api, parameters) {
-  const items = parameters.map(({ name, in: place, required, schema }) =>
-    item(name, [`${place}, ${describeType(api, schema)}`, ...notes(schema, required)]),
+  const items = parameters.map(({ name, in: location, required, schema }) =>
+    item(name, [`${location}, ${describeType(api, schema)}`, ...notes(schema, required)]),
   )
   return element('ul', { className: 'fields' }, items)
 }
@@ -82,7 +82,7 @@ export function describeType(api, schema, depth = 0) {
   const own = resolved(api, schema)
   const next = (other) => describeType(api, other, depth + 1)
   if (own.const !== undefined) return JSON.stringify(own.const)
-  if (own.enum !== undefined) return own.enum.map((word) => JSON.stringify(word)).join(' | ')
+  if (own.enum !== undefined) return own.enum.map((option) => JSON.stringify(option)).join(' | ')
   const choice = own.anyOf ?? own.oneOf
   const isObject = (one) => resolved(api, one).type === 'object'
   if (choice !== undefined)

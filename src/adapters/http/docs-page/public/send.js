@@ -1,8 +1,8 @@
 import { tokenFor } from './authorise.js'
 import { fillPath } from './request.js'
 
-/** Without a limit, a form could wait forever and could not be sent again. */
-const WAIT_MS = 60_000
+/** Without a timeout, a form could wait forever and could not be sent again. */
+const TIMEOUT_MS = 60_000
 
 /** Calls the operation and reads the whole response. Rejects when the service does not respond. */
 export async function send({ method, path, parameters, scheme }, valuesFor, body) {
@@ -20,7 +20,7 @@ export async function send({ method, path, parameters, scheme }, valuesFor, body
     credentials: 'omit',
     cache: 'no-store',
     redirect: 'manual',
-    signal: AbortSignal.timeout(WAIT_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   })
   const content = await response.blob()
   return { response, content, path: target, tookMs: performance.now() - beganMs }
