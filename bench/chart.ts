@@ -1,4 +1,4 @@
-import { grouped } from './part.ts'
+import { format } from './statistics.ts'
 
 /** One bar of a chart. */
 export interface Bar {
@@ -15,16 +15,16 @@ const TOP = 56
 
 /** A chart of horizontal bars as SVG, readable on a light page and on a dark one. */
 export function barChart(title: string, unit: string, bars: readonly Bar[]): string {
-  const most = Math.max(...bars.map(({ value }) => value))
+  const max = Math.max(...bars.map(({ value }) => value))
   const height = TOP + bars.length * (BAR + GAP) + GAP
   const rows = bars.map(({ name, value }, at) => {
     const y = TOP + at * (BAR + GAP)
-    const length = Math.max(1, ((WIDTH - LABELS - NUMBERS - 16) * value) / most)
+    const length = Math.max(1, ((WIDTH - LABELS - NUMBERS - 16) * value) / max)
     const text = y + BAR / 2 + 5
     const fill = name.startsWith('Latchkey') ? '#0b7a4b' : '#8a94a6'
     return `  <text x="${LABELS - 12}" y="${text}" text-anchor="end">${escaped(name)}</text>
   <rect x="${LABELS}" y="${y}" width="${length.toFixed(1)}" height="${BAR}" rx="3" fill="${fill}"/>
-  <text x="${(LABELS + length + 8).toFixed(1)}" y="${text}">${grouped(value)}</text>`
+  <text x="${(LABELS + length + 8).toFixed(1)}" y="${text}">${format(value)}</text>`
   })
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(title)}" font-family="system-ui, sans-serif" font-size="14" fill="#1c2330">
   <rect width="${WIDTH}" height="${height}" rx="8" fill="#ffffff"/>

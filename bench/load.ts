@@ -1,153 +1,142 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { connect } from 'node:net'
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { interruption } from './interruption.ts'
+import type { Bench } from './part.ts'
+import { cpuSeconds, output, pinned } from './processes.ts'
+import type { RunningServer } from './server.ts'
 
-/** What is sent, and for how long. */
+const CLIENT = join(import.meta.dirname, 'clients/client.js')
+const WRK = join(import.meta.dirname, 'clients/wrk.lua')
+/** Separates the requests in a file: no request contains it. */
+const SEPARATOR = '\u0001'
+
+/** The program that sends each request as soon as the response before it has arrived: wrk where it is installed, else `clients/client.js`. */
+export const loadGenerator = spawnSync('wrk', ['-v']).error === undefined ? 'wrk' : 'clients/client.js'
+
+/** A steady load. */
 export interface Load {
-  readonly url: string
-  /** Such as `POST /api/me`. */
-  readonly request: string
-  /** The bearer token of every request, or a file with one a line that are used in turn; none for neither. */
-  readonly token?: string
-  readonly tokens?: string
-  /** The status that every answer has. */
+  /** Whole requests as text, used in turn. */
+  readonly requests: readonly string[]
+  /** The status of every response. Default: 200. */
   readonly status?: number
   readonly connections: number
   readonly seconds: number
-  /** The processor that the load may use, where programs can be bound to one. */
-  readonly cpu?: number | undefined
+  /** Whether the load has a processor to itself. Default: true. */
+  readonly isPinned?: boolean
 }
 
-/** What came back. */
-export interface Answered {
+/** The result of a load; all responses had the expected status. */
+export type LoadResult = {
+  readonly requests: number
   readonly perSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
 }
 
-/** Which program makes the load: wrk where it is installed, else autocannon, a package of the benchmark. */
-export const loadProgram = spawnSync('wrk', ['-v']).error === undefined ? 'wrk' : 'autocannon'
-
-const hasTaskset = spawnSync('taskset', ['--version']).error === undefined
-
-/** A command bound to one processor, where that can be done. */
-export function boundTo(cpu: number | undefined, command: readonly string[]): readonly string[] {
-  return cpu === undefined || !hasTaskset ? command : ['taskset', '-c', String(cpu), ...command]
+/** The figures of a server under load. */
+export type Measurement = LoadResult & {
+  /** User and system time of the server's processes for each request, in microseconds; NaN without `/proc`. */
+  readonly cpuUs: number
 }
 
-/** Loads a server; throws when an answer was wrong, so that no figure comes of wrong answers. */
-export async function load(options: Load): Promise<Answered> {
-  const length = await lengthOfAnswer(options)
-  return loadProgram === 'wrk' ? byWrk(options, length) : byAutocannon(options, length)
+/** What `clients/client.js` sends on one set of connections; see there. */
+export interface Stream {
+  readonly requests: readonly string[]
+  readonly connections: number
+  readonly status?: number
+  readonly ratePerSecond?: number
+  readonly isOnce?: boolean
+  readonly isRetried?: boolean
+  readonly pipelined?: number
 }
 
-async function byWrk(options: Load, length: number): Promise<Answered> {
-  const { url, request, token, tokens, connections, seconds, cpu, status = 200 } = options
-  const [method = '', path = ''] = request.split(' ')
-  const command = [
-    'wrk',
-    ...['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '10s'],
-    ...['-s', join(import.meta.dirname, 'load.lua'), url + path],
-  ]
-  const output = await outputOf(boundTo(cpu, command), {
-    LOAD_METHOD: method,
-    ...(token === undefined ? {} : { LOAD_TOKEN: token }),
-    ...(tokens === undefined ? {} : { LOAD_TOKENS: tokens }),
-  })
-  const result = /^RESULT (.*)$/m.exec(output)?.[1]
-  if (result === undefined) throw new Error(`wrk says nothing of its result: ${output}`)
-  const { requests, bytes, microseconds, p50, p99, failed } = JSON.parse(result)
-  if (requests === 0) throw new Error(`${url} answered nothing.`)
-  const refused = status < 400 ? failed : failed - requests
-  if (refused !== 0) throw new Error(`${refused} of ${requests} answers of ${url} were wrong or missing.`)
-  // Every answer is as long as the one that was looked at; some may not have come whole when the time was over.
-  if (Math.abs(bytes - requests * length) > connections * length)
-    throw new Error(`The answers of ${url} have ${bytes / requests} bytes on average, and one had ${length}.`)
-  return { perSecond: (requests / microseconds) * 1e6, p50Ms: p50 / 1000, p99Ms: p99 / 1000 }
+/** What a stream has seen since the warm-up. */
+export type StreamResult = LoadResult & {
+  readonly failed: number
+  /** The number of 503 responses that were retried. */
+  readonly refused: number
+  readonly p999Ms: number
 }
 
-async function byAutocannon(options: Load, length: number): Promise<Answered> {
-  const { url, request, token, tokens, connections, seconds, status = 200 } = options
-  const [method, path = ''] = request.split(' ')
-  const { readFileSync } = await import('node:fs')
-  const secrets =
-    tokens === undefined ? [token] : readFileSync(tokens, 'utf8').trim().split('\n').slice(0, 1000)
-  const autocannon = createRequire(join(import.meta.dirname, 'package.json'))('autocannon')
-  const result = await autocannon({
+/** Returns a request as text. */
+export function httpRequest(
+  request: string,
+  headers: Readonly<Record<string, string>>,
+  body?: string,
+): string {
+  const all = { Host: '127.0.0.1', ...headers, ...(body && { 'Content-Length': String(body.length) }) }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${request} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`
+}
+
+export function meRequest(secret: string): string {
+  return httpRequest('POST /api/me', { Authorization: `Bearer ${secret}` })
+}
+
+export function logoutRequest(secret: string): string {
+  return httpRequest('POST /api/logout', { Authorization: `Bearer ${secret}` })
+}
+
+export function loginRequest(email: string, password: string): string {
+  return httpRequest(
+    'POST /api/login',
+    { 'Content-Type': 'application/json' },
+    JSON.stringify({ email, password }),
+  )
+}
+
+/** Warms the server up for as long as it is measured, at most a second, then measures it. Throws when a response fails. */
+export async function measure(bench: Bench, server: RunningServer, load: Load): Promise<Measurement> {
+  await generate(bench, server.url, { ...load, seconds: Math.min(1, load.seconds) })
+  const before = cpuSeconds(server.pid)
+  const result = await generate(bench, server.url, load)
+  return { ...result, cpuUs: ((cpuSeconds(server.pid) - before) / result.requests) * 1e6 }
+}
+
+/** Returns the bytes that a warm server allocates on its heap for each request. */
+export async function allocatedBytes(bench: Bench, server: RunningServer, load: Load): Promise<number> {
+  await server.probe('start')
+  const { requests } = await generate(bench, server.url, { ...load, seconds: 1 })
+  return (await server.probe('stop')) / requests
+}
+
+/** Sends requests with the own client. `seconds` count after a second of warm-up, which is not counted. */
+export async function runClient<Name extends string>(
+  bench: Bench,
+  url: string,
+  streams: Readonly<Record<Name, Stream>>,
+  options: { readonly seconds: number; readonly warmSeconds?: number; readonly isPinned?: boolean },
+): Promise<Readonly<Record<Name, StreamResult>>> {
+  const { isPinned = false, ...durations } = options
+  const file = join(bench.folder, `client-${randomUUID()}.json`)
+  writeFileSync(file, JSON.stringify({ url, warmSeconds: 1, ...durations, streams }))
+  return JSON.parse(await output(bench, pinned(isPinned ? 'load' : null, [process.execPath, CLIENT, file])))
+}
+
+async function generate(bench: Bench, url: string, load: Load): Promise<LoadResult> {
+  if (loadGenerator === 'wrk') return runWrk(bench, url, load)
+  const { seconds, isPinned = true, ...stream } = load
+  const { load: result } = await runClient(
+    bench,
     url,
-    connections,
-    duration: seconds,
-    requests: secrets.map((secret) => ({
-      method,
-      path,
-      headers: secret === undefined ? {} : { Authorization: `Bearer ${secret}` },
-    })),
-  })
-  const counts: Readonly<Record<string, { readonly count: number }>> = result.statusCodeStats ?? {}
-  const answered = Object.values(counts).reduce((sum, { count }) => sum + count, 0)
-  const right = counts[status]?.count ?? 0
-  const wrong = answered - right + result.errors
-  if (right === 0 || wrong !== 0)
-    throw new Error(
-      `${wrong} of ${answered} answers of ${url} were wrong: ${JSON.stringify(counts)}, ${result.errors} errors, ${result.timeouts} timed out.`,
-    )
-  if (Math.abs(result.throughput.total - right * length) > connections * length)
-    throw new Error(`The answers of ${url} are not all ${length} bytes long.`)
-  return {
-    perSecond: answered / result.duration,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
-  }
+    { load: stream },
+    { seconds, warmSeconds: 0, isPinned },
+  )
+  if (result.failed > 0) throw new Error(`${result.failed} responses of ${url} failed.`)
+  return result
 }
 
-/** Bytes of the answer to the load's first request, head included. */
-async function lengthOfAnswer({ url, request, token, tokens, status = 200 }: Load): Promise<number> {
-  const { readFileSync } = await import('node:fs')
-  const secret = tokens === undefined ? token : readFileSync(tokens, 'utf8').split('\n', 1)[0]
-  const [method, path] = request.split(' ')
-  const { hostname, port, host } = new URL(url)
-  const authorization = secret === undefined ? '' : `Authorization: Bearer ${secret}\r\n`
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname)
-    let answer = Buffer.alloc(0)
-    socket.on('error', reject)
-    socket.on('data', (bytes) => {
-      answer = Buffer.concat([answer, bytes])
-      const head = answer.indexOf('\r\n\r\n')
-      const text = answer.toString('latin1')
-      const body = Number(/^content-length: (\d+)/im.exec(text)?.[1])
-      if (head === -1 || answer.length < head + 4 + body) return
-      socket.destroy()
-      if (text.startsWith(`HTTP/1.1 ${status} `)) resolve(answer.length)
-      else reject(new Error(`${url} answers ${text}`))
-    })
-    socket.write(`${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${authorization}\r\n`)
-  })
-}
-
-function outputOf(
-  [program = '', ...args]: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<string> {
-  const child = spawn(program, args, {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    signal: interruption.signal,
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text) => {
-      output += text
-    })
-  }
-  return ended(child).then(() => output)
-}
-
-function ended(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`${child.spawnfile}: ${code}`))))
-  })
+async function runWrk(bench: Bench, url: string, load: Load): Promise<LoadResult> {
+  const { requests, status = 200, connections, seconds, isPinned = true } = load
+  const file = join(bench.folder, `requests-${randomUUID()}`)
+  writeFileSync(file, requests.join(SEPARATOR))
+  const options = ['-t', '1', '-c', String(connections), '-d', `${Math.ceil(seconds)}s`, '--timeout', '10s']
+  const command = pinned(isPinned ? 'load' : null, ['wrk', ...options, '-s', WRK, url])
+  const text = await output(bench, command, { BENCH_REQUESTS: file, BENCH_STATUS: String(status) })
+  const result = /^RESULT (.*)$/m.exec(text)?.[1]
+  if (result === undefined) throw new Error(`wrk printed no result: ${text}`)
+  const { requests: count, microseconds, p50, p99, failed } = JSON.parse(result)
+  if (count === 0 || failed > 0) throw new Error(`${failed} of ${count} responses of ${url} failed.`)
+  return { requests: count, perSecond: (count / microseconds) * 1e6, p50Ms: p50 / 1000, p99Ms: p99 / 1000 }
 }

@@ -1,17 +1,24 @@
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Bench } from './part.ts'
+import { output } from './processes.ts'
 
-/** Where the benchmark's own packages are declared, so that only those who measure install them. */
-export const BENCH = import.meta.dirname
+const BENCH = import.meta.dirname
 
-/** Installs the benchmark's packages, unless they are there. */
-export async function installPackages({ progress }: Pick<Bench, 'progress'>): Promise<void> {
+/** Returns a program of `peers`, whose packages are installed first unless they are there. */
+export async function peerProgram(bench: Bench, file: string): Promise<string> {
   // npm writes this file last.
-  if (existsSync(join(BENCH, 'node_modules/.package-lock.json'))) return
-  progress('installing the packages of the benchmark: npm ci --prefix bench')
-  const options = ['--ignore-scripts', '--no-audit', '--no-fund']
-  await promisify(execFile)('npm', ['ci', '--prefix', BENCH, ...options])
+  if (!existsSync(join(BENCH, 'node_modules/.package-lock.json'))) {
+    bench.progress('npm ci --prefix bench')
+    const options = ['--ignore-scripts', '--no-audit', '--no-fund']
+    await output(bench, ['npm', 'ci', '--prefix', BENCH, ...options], { NODE_ENV: '' })
+  }
+  return join(BENCH, 'peers', file)
+}
+
+/** Returns the versions of the other servers. */
+export function peerVersions(): string {
+  const { dependencies } = JSON.parse(readFileSync(join(BENCH, 'package.json'), 'utf8'))
+  const shown = Object.entries(dependencies).filter(([name]) => name !== 'pg')
+  return shown.map(([name, version]) => `${name} ${version}`).join(', ')
 }

@@ -1,32 +1,63 @@
 import type { Bar } from './chart.ts'
+import type { Samples } from './samples.ts'
 
-/** One part of the benchmark: what `--only` names. */
+/** One part of the benchmark, which `--only` selects. */
 export interface Part {
   readonly id: string
   readonly title: string
-  /** Whether a quick run leaves it out, unless it is named. */
+  /** Whether it runs only when `--only` names it. */
+  readonly isOnDemand?: boolean
+  /** Whether a quick run skips it unless `--only` names it. */
   readonly isLong?: boolean
-  run(bench: Bench): Promise<Findings>
+  /** Default: the number of rounds of the run. */
+  readonly rounds?: number
+  /** Prepares the data that all rounds share. */
+  open(bench: Bench): Promise<Experiment>
 }
 
-/** What every part works with. */
+/** A prepared part. */
+export interface Experiment {
+  /** A description of the measurement for the report. */
+  readonly about: string
+  /** Measures every candidate once, in fresh processes, on one version of Node. Odd rounds run in reverse order. */
+  round(context: Round): Promise<void>
+  /** Summarizes the samples of one version of Node. */
+  report(samples: Samples): Findings
+  close(): Promise<void>
+}
+
+/** The context of one round. */
+export interface Round {
+  readonly number: number
+  readonly node: NodeVersion
+  readonly samples: Samples
+}
+
+/** A version of Node that runs the servers. The load generators run on the version that runs the benchmark. */
+export interface NodeVersion {
+  readonly path: string
+  readonly version: string
+}
+
+/** The resources of a run. */
 export interface Bench {
-  /** Ends in minutes: fewer and shorter rounds. */
-  readonly quick: boolean
-  /** A folder of this run's own, which is removed afterwards. */
+  /** Few and short rounds, which detect failures; no report is written. */
+  readonly isQuick: boolean
+  readonly rounds: number
+  /** The duration of the soak part in minutes. */
+  readonly soakMinutes: number
+  /** A temporary folder, removed at the end. */
   readonly folder: string
-  /** Shown while it runs, so that nobody wonders. */
+  /** Aborted when the run is interrupted. */
+  readonly signal: AbortSignal
+  /** Shows the current step. Throws when the run was interrupted. */
   progress(text: string): void
 }
 
-/** What a part has measured. */
 export interface Findings {
-  /** What is looked at in a few words, below the title. */
-  readonly about: string
   readonly tables: readonly Table[]
   readonly goals: readonly Goal[]
-  /** What the document shows as a picture, too. */
-  readonly chart?: { readonly title: string; readonly unit: string; readonly bars: readonly Bar[] }
+  readonly bars?: readonly Bar[]
 }
 
 export interface Table {
@@ -34,46 +65,18 @@ export interface Table {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** A figure that was aimed at, beside the one that was measured. */
+/** A target with its measured figure. */
 export interface Goal {
   readonly id: string
   readonly what: string
-  readonly goal: string
+  readonly target: string
   readonly measured: string
-  readonly isReached: boolean
-  /** Whether it is so far off that something must have broken: a quick run ends with 1 then. */
+  readonly isMet: boolean
+  /** Whether the figure is so bad that something must be broken. A quick run then exits with 1. */
   readonly isBroken?: boolean
 }
 
-/** The value in the middle of some measurements, and what they spread over. */
-export interface Spread {
-  readonly median: number
-  readonly least: number
-  readonly most: number
-}
-
-export function spreadOf(values: readonly number[]): Spread {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length / 2
-  const at = (index: number) => sorted[index] ?? Number.NaN
-  return {
-    median: sorted.length % 2 === 1 ? at(Math.floor(middle)) : (at(middle - 1) + at(middle)) / 2,
-    least: at(0),
-    most: at(sorted.length - 1),
-  }
-}
-
-/** A median with what it spread over, as the tables show it. */
-export function shownSpread(values: readonly number[], digits = 0): string {
-  const { median, least, most } = spreadOf(values)
-  return `${grouped(median, digits)} (${grouped(least, digits)}–${grouped(most, digits)})`
-}
-
-export function grouped(value: number, digits = 0): string {
-  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
-}
-
-/** Whether the round runs its candidates backwards, so that none gains by always coming after the same one. */
-export function inOrder<T>(candidates: readonly T[], round: number): readonly T[] {
-  return round % 2 === 0 ? candidates : candidates.toReversed()
+/** Returns the items in alternating order, so that none always runs after the same one. */
+export function inOrder<T>(items: readonly T[], round: number): readonly T[] {
+  return round % 2 === 0 ? items : items.toReversed()
 }

@@ -31,7 +31,7 @@ begin
   for item in
     select oid::regclass from pg_class
      where relnamespace = 'public'::regnamespace and relkind = 'r'
-       and (relname in ('customers', 'login_tokens', 'login_attempts', 'login_attempts_secret') or starts_with(relname, 'latchkey_'))
+       and (relname in ('customers', 'login_tokens', 'one_time_tokens', 'login_attempts', 'login_attempts_secret') or starts_with(relname, 'latchkey_'))
   loop
     execute format('alter table %s owner to latchkey_owner', item);
     execute format('grant select, insert, update, delete on %s to latchkey', item);

@@ -3,8 +3,10 @@
  * `npm run check`. `npm run check -- static modules` runs these parts only; the others are
  * `coverage` and `programs`. `npm run check -- modules 1/2` runs the first of two halves of its test files.
  */
-import { spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { testFiles } from './support/test-files.ts'
 
 interface Step {
@@ -77,21 +79,49 @@ if (Number(chosen) > Number(shares)) throw new Error(`There is no part ${chosen}
 const unknown = parts.filter((part) => !STEPS.some((step) => step.part === part))
 if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.`)
 
-const results = STEPS.filter(({ part }) => parts.length === 0 || parts.includes(part)).map(
-  ({ name, command: [program, ...args] }) => {
-    print(`\n=== ${name} ===`)
-    const beganMs = performance.now()
-    const { status, error } = spawnSync(program, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
-    if (error !== undefined) print(`${error}`)
-    return { name, passed: status === 0, seconds: (performance.now() - beganMs) / 1000 }
-  },
-)
+/** A line of a skipped test or suite, with the reason. */
+const SKIPPED = /^ *﹣ .* # (.+)$/gm
+
+let running: ChildProcess | undefined
+let isInterrupted = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    isInterrupted = true
+    running?.kill(signal)
+  })
+
+const results = []
+for (const { name, command } of STEPS.filter(({ part }) => parts.length === 0 || parts.includes(part))) {
+  if (isInterrupted) break
+  print(`\n=== ${name} ===`)
+  results.push({ name, ...(await run(command)) })
+}
 
 print('\n=== summary ===')
-for (const { name, passed, seconds } of results) {
+for (const { name, passed, seconds, skipped } of results) {
   print(`${passed ? 'passed' : 'FAILED'}  ${name} (${seconds.toFixed(1)} s)`)
+  for (const reason of new Set(skipped))
+    print(`        SKIPPED ${skipped.filter((each) => each === reason).length}: ${reason}`)
 }
-process.exitCode = results.every(({ passed }) => passed) ? 0 : 1
+process.exitCode = !isInterrupted && results.every(({ passed }) => passed) ? 0 : 1
+
+async function run([program, ...args]: Step['command']) {
+  const beganMs = performance.now()
+  // In a process group of its own: Ctrl-C would signal the step twice, and it would not end in order.
+  const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+  running = child
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    process.stdout.write(text)
+    output += text
+  })
+  const [status] = await once(child, 'close')
+  return {
+    passed: status === 0,
+    seconds: (performance.now() - beganMs) / 1000,
+    skipped: [...stripVTControlCharacters(output).matchAll(SKIPPED)].map(([, reason = '']) => reason),
+  }
+}
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`)

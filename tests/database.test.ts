@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfiguration } from '../src/adapters/config/read-configuration.ts'
 import { memoryCustomers } from '../src/adapters/memory/customers.ts'
 import { memoryLoginTokens } from '../src/adapters/memory/login-tokens.ts'
+import { memoryOneTimeTokens } from '../src/adapters/memory/one-time-tokens.ts'
 import { memoryStore } from '../src/adapters/memory/store.ts'
 import { pinoLog } from '../src/adapters/pino/log.ts'
 import type { MigrationSet } from '../src/adapters/postgres/migration-set.ts'
@@ -42,6 +43,7 @@ function memoryDatabase(): Database & { readonly opened: Role[]; isReady: boolea
       return {
         customers: memoryCustomers(store),
         loginTokens: memoryLoginTokens(store),
+        oneTimeTokens: memoryOneTimeTokens(store),
         ready: async () => database.isReady,
         async close() {
           database.closed += 1
@@ -241,7 +243,7 @@ describe('A check of a database', () => {
 
 describe('several workers on a custom database', () => {
   const open: OpenDatabase = {
-    ...({} as Pick<OpenDatabase, 'customers' | 'loginTokens'>),
+    ...({} as Pick<OpenDatabase, 'customers' | 'loginTokens' | 'oneTimeTokens'>),
     ready: async () => true,
     close: async () => {},
   }

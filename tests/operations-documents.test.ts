@@ -8,10 +8,12 @@ import type { Command } from 'commander'
 import type { Operations } from '../src/adapters/cli/operations.ts'
 import { createProgram } from '../src/adapters/cli/program.ts'
 import { SETTINGS } from '../src/adapters/config/settings.ts'
+import { ALERTS } from '../src/adapters/ops/alerts.ts'
 import { SERVICE_CHECKS } from '../src/adapters/postgres/diagnostics/service-checks.ts'
 import { serviceMetrics } from '../src/adapters/prometheus/service-metrics.ts'
 import { AUDIT_EVENTS } from '../src/application/audit-events.ts'
 import { ROWS } from '../verification/rows.ts'
+import { alertRules } from './support/alert-rules.ts'
 import { fencedBlocks } from './support/fenced-blocks.ts'
 import { hasHaProxy } from './support/haproxy.ts'
 import { type RunningApp, startApp } from './support/running-app.ts'
@@ -47,8 +49,8 @@ test('the named settings exist', () => {
   const known: readonly string[] = [
     ...SETTINGS.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])),
     ...['TEST_DATABASE_URL', 'UV_THREADPOOL_SIZE', 'NODE_DEBUG', 'POSTGRES_PASSWORD', 'OWNER_PASSWORD'],
-    // Arguments of deploy/Dockerfile.
-    ...['NODE_IMAGE', 'BUILD_IMAGE'],
+    // The argument of deploy/Dockerfile.
+    'NODE_IMAGE',
     // Codes of system errors.
     ...['ENOSPC', 'EPIPE'],
   ]
@@ -87,24 +89,40 @@ test('the named metrics exist', async () => {
 
 test('the alerts are valid queries of existing metrics', async () => {
   const known = (await serviceMetrics().collect()).map(({ name }) => name)
-  const [rules = ''] = fencedBlocks('docs/operations/monitoring.md', 'yaml')
-  const queries = [...rules.matchAll(/expr: (?:>-\n)?([\s\S]*?)\n +for:/g)].map(([, query = '']) => query)
-  assert.equal(queries.length, rules.match(/alert:/g)?.length)
-  for (const query of queries) {
-    parser.parse(query).iterate({
+  const foreign = ['up', 'pg_replication_lag_seconds', 'probe_ssl_earliest_cert_expiry']
+  for (const { expr } of alertRules()) {
+    parser.parse(expr).iterate({
       enter({ type, from, to }) {
-        assert.ok(!type.isError, query)
+        assert.ok(!type.isError, expr)
         if (type.name !== 'Identifier') return
-        const metric = query.slice(from, to).replace(/_(bucket|count)$/, '')
-        assert.ok(metric === 'up' || known.includes(metric), metric)
+        const metric = expr.slice(from, to).replace(/_(bucket|count)$/, '')
+        assert.ok([...foreign, ...known].includes(metric) || metric.startsWith('latchkey:requests:'), metric)
       },
     })
   }
 })
 
+test('the page of the alerts has an entry for each, as the operator’s page shows it', () => {
+  const path = join(root, 'docs/operations/alerts.md')
+  const page = readFileSync(path, 'utf8')
+  const head = page.slice(0, page.indexOf('\n## '))
+  const tail = '\nDescribes Latchkey 0.2.\n'
+  const entries = alertRules().map(({ alert, for: hold }) => {
+    const { severity, title, effect, check, action } = ALERTS[alert as keyof typeof ALERTS]
+    const lines = [
+      `**${title}.** ${effect}`,
+      `- Fires: ${hold === undefined ? 'at once' : `after ${hold}`}, as a ${severity}.\n- Look at: ${check}\n- Do: ${action}`,
+    ]
+    return `\n## ${alert}\n\n${lines.join('\n\n')}\n`
+  })
+  const expected = `${head}${entries.join('')}${tail}`
+  if (process.env.UPDATE_DOCUMENTS === '1') writeFileSync(path, expected)
+  else assert.equal(page, expected)
+})
+
 test('the named events of the log and the audit log, and the checks of doctor, exist', () => {
   for (const name of findNames(/`([a-z_]+\.[a-z_]+)`/g)) {
-    if (/\.(ts|js|md|cfg|conf|json|sql)$/.test(name) || name in AUDIT_EVENTS) continue
+    if (/\.(ts|js|md|cfg|conf|env|json|sql)$/.test(name) || name in AUDIT_EVENTS) continue
     const [group, kind] = name.split('.')
     const isWhole = SOURCE.includes(`'${name}'`)
     const isComposed = SOURCE.includes(`\`${group}.\${`) && SOURCE.includes(`'${kind}'`)
@@ -119,8 +137,9 @@ test('the table of readiness has every check', () => {
 })
 
 test('the named files and folders exist', () => {
+  // The documented commands create the secrets.
   for (const path of findNames(/`((?:src|sql|tests|deploy|bench)\/[\w./-]+)`/g))
-    assert.ok(existsSync(join(root, path)), path)
+    if (path !== 'deploy/secrets') assert.ok(existsSync(join(root, path)), path)
 })
 
 test('the lines of the page on troubleshooting are in the source', () => {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import * as v from 'valibot'
 import { freePort } from '../src/adapters/embedded-postgres/server-address.ts'
+import { route, ValidationFailed } from '../src/package/index.ts'
 import { callAt } from '../src/testing/call.ts'
 import { docker, hasContainerEngine } from './support/container-engine.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
@@ -24,7 +26,7 @@ const CHECKED_ELSEWHERE: readonly (readonly [file: string, text: string, check: 
   [TUTORIAL, 'npm ci\nnpm pack\n', 'tests/deploy/installed.test.ts packs a checkout'],
   [
     TUTORIAL,
-    'mkdir ../my-service && cd ../my-service\nnpm init -y && npm pkg set type=module\nnpm install ../latchkey/latchkey-0.1.0.tgz valibot tsx\n',
+    'mkdir ../my-service && cd ../my-service\nnpm init -y && npm pkg set type=module\nnpm install ../latchkey/latchkey-0.2.0.tgz valibot tsx\n',
     'tests/deploy/installed.test.ts installs these packages',
   ],
   [TUTORIAL, fencedBlocks(TUTORIAL, 'json')[0] ?? '', 'tests/deploy/installed.test.ts compiles with it'],
@@ -45,6 +47,9 @@ const CHECKED_ELSEWHERE: readonly (readonly [file: string, text: string, check: 
       (text) =>
         [guide('call-the-api-from-a-client'), text, 'tests/examples/clients.test.ts runs it'] as const,
     ),
+  ...fencedBlocks(guide('verify-in-a-framework'), 'ts').map(
+    (text) => [guide('verify-in-a-framework'), text, 'tests/verifiers/frameworks.test.ts runs it'] as const,
+  ),
   [
     guide('upgrade'),
     'create index concurrently login_tokens_of_customer_idx on login_tokens (customer_id, created_at, id);\n',
@@ -264,6 +269,86 @@ describe('The documented commands and programs', { concurrency: 3 }, () => {
     assert.match((await paste(block(revoke, 'sh', 3))).stdout, /^Revoked \d+ tokens? of all customers/)
     assert.match((await paste(block(revoke, 'sh', 4), { email })).stdout, / importer +revoked /)
     await paste(block(revoke, 'sh', 5))
+  })
+
+  test('of sessions let a customer use several devices', async (t) => {
+    const page = guide('manage-sessions')
+    const env = Object.fromEntries([0, 2].map((n) => block(page, 'sh', n).trim().split('=')))
+    const declare = new Function('route', `return ${block(page, 'ts')}`)
+    const sessions = await startApp({ env, routes: () => [declare(route)] })
+    t.after(() => sessions.close())
+    const email = 'gina@example.com'
+    await sessions.addCustomer({ email })
+    const to = { url: sessions.url, database: sessions.database.url, email }
+    const login = block(page, 'sh', 1).replace('correct horse battery staple', PASSWORD)
+    const { token: phone } = JSON.parse((await paste(login, to)).stdout)
+    const laptop = await sessions.login(email)
+    const { body } = await sessions.call('/api/sessions', { method: 'GET', token: laptop })
+    assert.deepEqual(
+      body.sessions.map(({ device, current }: { device: string | null; current: boolean }) => [
+        device,
+        current,
+      ]),
+      [
+        [null, true],
+        ['Ana’s phone', false],
+      ],
+    )
+    assert.deepEqual((await sessions.call('/api/transfers', { token: phone })).body.transferred, true)
+    assert.match((await paste(block(page, 'sh', 3), to)).stdout, /Ana’s phone/)
+    await paste(block(page, 'sh', 4), to)
+  })
+
+  test('of a forgotten password sends a link that works once', async (t) => {
+    const page = guide('reset-passwords')
+    const declare = new Function('route', 'v', 'ValidationFailed', `return ${block(page, 'ts', 1)}`)
+    const resets = await startApp({ routes: () => [declare(route, v, ValidationFailed)] })
+    t.after(() => resets.close())
+    const { email } = await resets.addCustomer()
+    const links: string[] = []
+    const send = async (_: string, link: string) => void links.push(link)
+    const bind = new Function('useCases', 'send', `${block(page, 'ts', 0)}; return mailReset`)
+    const mailReset = bind(resets.service.useCases, send)
+    await mailReset('nobody@example.com')
+    await mailReset(email)
+    assert.equal(links.length, 1)
+    const body = { token: links[0]?.split('#')[1], new_password: 'another horse 10' }
+    const reset = async () => (await resets.call('/api/password/reset', { body })).status
+    assert.deepEqual([await reset(), await reset()], [200, 422])
+  })
+
+  test('of a verifier verify tokens, by an instance and by the database', async (t) => {
+    const page = guide('verify-in-another-program')
+    const [imports = '', ...lines] = block(page, 'ts', 0).split('\n')
+    const program = `${imports.replace('latchkey/verify', join(root, 'src/package/verify.ts'))}
+      const { TOKEN: token = '' } = process.env
+      const clientAddress = '192.0.2.1'
+      const refuse = () => process.exit(3)
+      async function byInstance() {
+        ${lines.join('\n')}
+        await verifier.close()
+        return verified.email
+      }
+      async function byDatabase() {
+        ${block(page, 'ts', 1)}
+        const verified = await verifier.verify(token)
+        await verifier.close()
+        return verified?.email
+      }
+      console.log(await byInstance(), await byDatabase())`
+    const verified = await startApp({ env: { SERVICE_TOKENS: `billing[verify]=${SERVICE_SECRET}` } })
+    const folder = await temporaryFolder()
+    t.after(() => Promise.all([verified.close(), folder.remove()]))
+    const { email } = await verified.addCustomer()
+    const file = join(folder.path, 'program.mts')
+    writeFileSync(file, program.replace('http://127.0.0.1:3000', verified.url))
+    const run = (token: string) => {
+      const env = { TOKEN: token, SERVICE_TOKEN: SERVICE_SECRET, DATABASE_URL: verified.database.url }
+      return startProcess(process.execPath, ['--import', 'tsx', file], { cwd: root, env }).ended
+    }
+    const accepted = await run(await verified.login(email))
+    assert.deepEqual([accepted.stdout, accepted.stderr], [`${email} ${email}\n`, ''])
+    assert.equal((await run('no token')).code, 3)
   })
 
   test('of the check pass on a healthy service', async () => {

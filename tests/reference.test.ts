@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parser } from '@prometheus-io/lezer-promql'
+import { MANUAL } from '../src/adapters/cli/manual.ts'
 import { parseDotEnv } from '../src/adapters/config/dot-env.ts'
 import { readConfiguration } from '../src/adapters/config/read-configuration.ts'
 import { SETTINGS } from '../src/adapters/config/settings.ts'
@@ -17,6 +18,7 @@ import { readinessReport } from '../src/composition/readiness-report.ts'
 import { readRoutes } from '../src/composition/route-table.ts'
 import { memoryInvalidations } from '../src/package/adapters/memory.ts'
 import { createTestApp } from '../src/testing/test-app.ts'
+import { commandDocuments, documentShape } from './adapters/cli/documents.ts'
 import { checkTable, readHeadings, readTable } from './support/document.ts'
 import { fencedBlocks } from './support/fenced-blocks.ts'
 import {
@@ -25,6 +27,7 @@ import {
   listCommands,
   listExports,
   listLogEvents,
+  listLogFields,
   listProperties,
   optionRow,
   parseHttp,
@@ -121,7 +124,8 @@ describe('The page of the HTTP API', () => {
       },
     })
     t.after(() => app.close())
-    await app.customer({ email: 'ana@example.com', name: 'Ana', password: 'correct horse battery staple' })
+    const ana = { email: 'ana@example.com', name: 'Ana', password: 'correct horse battery staple' }
+    await app.customer(ana)
     let token = ''
     const messages = fencedBlocks(file, 'http').map(parseHttp)
     assert.ok(messages.length > 10)
@@ -140,9 +144,13 @@ describe('The page of the HTTP API', () => {
       assert.match(expected.start, /^HTTP\/1\.1 /)
       const status = Number(expected.start.split(' ')[1])
       if (status === 429) for (let failures = 0; failures < 10; failures++) await call()
-      // A use of a token is stored in the background.
-      if (path === '/ops/customer')
+      if (path === '/ops/customer') {
+        const { email, password } = ana
+        const login = await app.call('/api/login', { body: { email, password } })
+        await app.call('/api/me', { token: login.body.token })
+        // A use of a token is stored in the background.
         await until(async () => (await call()).body.tokens[0].last_used_at !== null)
+      }
       const response = await call()
       assert.equal(response.status, status, start)
       for (const [name, value] of Object.entries(expected.headers)) {
@@ -174,6 +182,28 @@ describe('The page of the commands', () => {
     test(`has the options of ${usage}`, () => {
       checkTable(file, code(usage), ['option', 'meaning'], options.map(optionRow))
     })
+
+  test('has the document of every command with --json', async () => {
+    const documents = await commandDocuments()
+    const rows = documents.map(({ command, document }) => [code(command), code(documentShape(document))])
+    checkTable(file, 'JSON', ['command', 'document'], rows)
+    const withFlag = commands.filter(({ options }) => options.some(({ long }) => long === '--json'))
+    const words = withFlag.map(({ usage }) => usage.replace(/^latchkey | [<[].*/g, ''))
+    assert.deepEqual(
+      [...new Set(documents.map(({ command }) => command))].sort(),
+      [...words, 'migrate --check'].sort(),
+    )
+  })
+
+  test('has the exit codes of every command', () => {
+    const leaves = Object.entries(MANUAL).filter(([, { fails }]) => fails !== null)
+    assert.deepEqual(
+      leaves.map(([words]) => words).sort(),
+      commands.map(({ usage }) => usage.replace(/^latchkey | [<[].*/g, '')).sort(),
+    )
+    const rows = leaves.map(([words, { fails }]) => [code(words), `${fails}`])
+    checkTable(file, 'Exit codes by command', ['command', 'exit code 1'], rows)
+  })
 })
 
 describe('The page of the package', () => {
@@ -315,6 +345,36 @@ describe('The page of the log events', () => {
     for (const { name, level } of logged) {
       assert.ok(levels.has(name), name)
       if (level !== null) assert.ok(levels.get(name)?.includes(level), `${name}: ${level}`)
+    }
+  })
+
+  const rows = new Map(
+    readHeadings(page('log-events'))
+      .filter((heading) => heading.startsWith('Events of '))
+      .flatMap((heading) => readTable(page('log-events'), heading))
+      .map(([name = '', level = '', fields = '', , action = '']) => [
+        name.replaceAll('`', ''),
+        { level, fields: [...fields.matchAll(/`([a-z_]+)`/g)].map(([, field = '']) => field), action },
+      ]),
+  )
+
+  test('has the fields of each event, which the table of fields explains', () => {
+    const known = readTable(page('log-events'), 'Fields').flatMap(([cell = '']) =>
+      [...cell.matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name),
+    )
+    for (const [event, { fields }] of rows)
+      for (const field of fields) assert.ok(known.includes(field), `${event}: ${field}`)
+    const calls = listLogFields()
+    assert.ok(calls.filter(({ fields }) => fields.length > 0).length > 10)
+    for (const { event, fields } of calls)
+      for (const field of fields)
+        assert.ok(event.includes('$') || rows.get(event)?.fields.includes(field), `${event}: ${field}`)
+  })
+
+  test('says what to do about each event that needs a look or an action', () => {
+    for (const [event, { level, action }] of rows) {
+      assert.notEqual(action, '', event)
+      if (level.includes('error')) assert.doesNotMatch(action, /^nothing/, event)
     }
   })
 

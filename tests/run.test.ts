@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -17,11 +17,12 @@ describe('the test runner', () => {
   })
   after(() => rmSync(folder, { recursive: true }))
 
-  it('prints its database and passes on success and failure', async () => {
+  it('prints its database and its duration, and passes on success and failure', async () => {
     const passing = start(testFile('passes', ''))
     const [output, code] = await Promise.all([text(passing.stdout), waitForExit(passing)])
     assert.match(output, /^Tests use the server of TEST_DATABASE_URL, [^\n]+\.\n/)
     assert.match(output, /pass 1/)
+    assert.match(output, /^The tests took \d+ s\.$/m)
     assert.equal(code, 0)
     assert.notEqual(await waitForExit(start(testFile('fails', "throw new Error('no')"))), 0)
   })
@@ -57,6 +58,31 @@ describe('the test runner', () => {
       assert.equal(left.rowCount, 0)
     })
   }
+
+  it('stops in order when npm run check is interrupted, and leaves no server', {
+    timeout: 120_000,
+  }, async (t) => {
+    const temporary = mkdtempSync(join(tmpdir(), 'latchkey-check-'))
+    chmodSync(temporary, 0o755)
+    t.after(() => rmSync(temporary, { recursive: true }))
+    const { TEST_DATABASE_URL: _, NODE_TEST_CONTEXT: __, ...env } = process.env
+    const check = spawn(
+      process.execPath,
+      ['--import', 'tsx', join(import.meta.dirname, 'check.ts'), 'modules', '1/1000'],
+      {
+        env: { ...env, TMPDIR: temporary, TEST_POSTGRES_IMAGE: 'latchkey.invalid/none:0' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    )
+    await untilPrinted(check, /Tests use the embedded server/)
+    check.kill('SIGINT')
+    assert.equal(await waitForExit(check), 1)
+    // The compiler of tsx keeps its cache here.
+    assert.deepEqual(
+      readdirSync(temporary).filter((name) => !name.startsWith('tsx-')),
+      [],
+    )
+  })
 
   function testFile(name: string, code: string): string {
     const path = join(folder, `${name}.test.mts`)

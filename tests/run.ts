@@ -13,9 +13,10 @@ import { onSqlite, sqliteProgram } from './support/sqlite.ts'
 import { testFiles } from './support/test-files.ts'
 import { openTestServer } from './support/test-server.ts'
 
-const HANG_MS = 600_000
+const HANG_MS = 900_000
 const root = join(import.meta.dirname, '..')
 
+const beganMs = performance.now()
 let tests: ChildProcess | undefined
 let interruptions = 0
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -83,6 +84,9 @@ function run(files: readonly string[], env: NodeJS.ProcessEnv): Promise<number> 
   const running = tests
   return new Promise((resolve, reject) => {
     running.on('error', reject)
-    running.on('exit', (code) => resolve(interruptions > 0 ? 1 : (code ?? 1)))
+    running.on('exit', (code) => {
+      process.stdout.write(`The tests took ${Math.round((performance.now() - beganMs) / 1000)} s.\n`)
+      resolve(interruptions > 0 ? 1 : (code ?? 1))
+    })
   })
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { readHeadings, readTable } from './support/document.ts'
@@ -27,6 +27,8 @@ const REQUIREMENTS: Readonly<Record<string, readonly number[]>> = {
   V16: [1, 5, 4, 3, 4],
 }
 const STATUSES = ['met', 'not met', 'not applicable']
+/** A test file in backticks, and the title of a test in it. */
+const NAMED_TEST = /`((?:examples\/\w+\/)?tests\/[\w./-]+)`: “([^”]+)”/g
 
 /** Returns the paths of files in backticks. */
 function findPaths(text: string): readonly string[] {
@@ -97,6 +99,45 @@ describe('The table of ASVS 5.0.0', () => {
       }
   })
 
+  test('names only tests that exist', () => {
+    const named = [...readFileSync(join(root, ASVS), 'utf8').matchAll(NAMED_TEST)]
+    assert.ok(named.length >= 10, `${named.length} tests are named`)
+    const missing = named.filter(([, path = '', name = '']) => {
+      const source = readFileSync(join(root, path), 'utf8')
+      return !['it', 'test'].some((call) => source.includes(`${call}('${name}'`))
+    })
+    assert.deepEqual(
+      missing.map(([text]) => text),
+      [],
+    )
+  })
+
+  test('names a test for each requirement of authentication and sessions that is met', () => {
+    const rows = chapters
+      .filter((chapter) => /^V[67] /.test(chapter))
+      .flatMap((chapter) => readTable(ASVS, chapter))
+    for (const [requirement, , , status, evidence = ''] of rows)
+      if (status === 'met')
+        assert.ok(
+          findPaths(evidence).some((path) => path.endsWith('.test.ts')),
+          requirement,
+        )
+  })
+
+  test('counts the requirements of authentication and sessions that apply, by level', () => {
+    const rows = chapters
+      .filter((chapter) => /^V[67] /.test(chapter))
+      .flatMap((chapter) => readTable(ASVS, chapter))
+    const count = (levels: string) => {
+      const applying = rows.filter(
+        ([, level = '', , status]) => levels.includes(level) && status !== 'not applicable',
+      )
+      return `${applying.filter(([, , , status]) => status === 'met').length} of ${applying.length}`
+    }
+    const stated = `${count('1')} of level 1 are met, and ${count('12')} of levels 1 and 2 together`
+    assert.ok(readFileSync(join(root, ASVS), 'utf8').includes(stated), stated)
+  })
+
   test('counts the statuses of each chapter', () => {
     const counts = chapters.map((chapter) => [
       chapter,
@@ -107,6 +148,49 @@ describe('The table of ASVS 5.0.0', () => {
       readTable(ASVS, 'OWASP ASVS 5.0.0'),
       [...counts, ['together', ...sums]].map((row) => row.map(String)),
     )
+  })
+})
+
+describe('The documentation of authentication', () => {
+  const page = (path: string) => readFileSync(join(root, path), 'utf8')
+
+  test('states how guessing is limited, and which words a password must not consist of', () => {
+    const limits = page('docs/concepts/limits.md') + page(LIMITS)
+    for (const text of [
+      'LOGIN_LIMIT_ACCOUNT',
+      'LOGIN_LIMIT_ADDRESS',
+      'PUBLIC_URL',
+      'PasswordBlocklist',
+      '`latchkey`',
+    ])
+      assert.ok(limits.includes(text), text)
+  })
+
+  test('states every way to authenticate, and how long and how many sessions last', () => {
+    const tokens = page('docs/concepts/tokens.md').toLowerCase()
+    for (const text of ['login token', 'named token', 'service token']) assert.ok(tokens.includes(text), text)
+    const sessions = page('docs/how-to/manage-sessions.md')
+    for (const text of ['TOKEN_TTL', 'TOKEN_IDLE_TTL', 'LOGIN_SESSIONS', 'LOGIN_SESSIONS_FULL'])
+      assert.ok(sessions.includes(text), text)
+  })
+})
+
+describe('The service', () => {
+  test('shows no page that prevents pasting', () => {
+    const folder = join(root, 'src/adapters/http')
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      /-page\/public\/.*\.(js|html)$/.test(file.replaceAll('\\', '/')),
+    )
+    assert.ok(files.length > 5)
+    for (const file of files)
+      assert.doesNotMatch(readFileSync(join(folder, file), 'utf8'), /paste|readonly/i, file)
+  })
+
+  test('stores no hint, and no secret question', () => {
+    const migrations = readdirSync(join(root, 'sql')).map((file) =>
+      readFileSync(join(root, 'sql', file), 'utf8'),
+    )
+    for (const text of migrations) assert.doesNotMatch(text, /\b(hint|question|answer)\w* (text|varchar)/i)
   })
 })
 

@@ -17,6 +17,7 @@ export async function withMutant<T>(
       'verification',
       'sql',
       'deploy',
+      'examples/verifier-python',
       'bin',
       'package.json',
       'tsconfig.json',

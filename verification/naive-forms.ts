@@ -4,7 +4,8 @@ import type { Mutant } from './row.ts'
 
 export const ANNOUNCED = 'src/application/login-tokens/invalidating.ts'
 export const CACHE = 'src/application/login-tokens/cached.ts'
-export const LOGIN_TOKENS = 'src/adapters/postgres/login-tokens.ts'
+const LOGIN_TOKENS = 'src/adapters/postgres/login-tokens.ts'
+export const STORE_LOGIN = 'src/adapters/postgres/store-login.ts'
 export const ACKNOWLEDGEMENTS = 'src/adapters/postgres/revocation/acknowledgements.ts'
 export const INSTANCE = 'src/adapters/postgres/revocation/instance.ts'
 export const LEASE = 'src/adapters/postgres/revocation/lease.ts'
@@ -12,8 +13,8 @@ export const LEASE = 'src/adapters/postgres/revocation/lease.ts'
 export const READ_THEN_STORE: Mutant = {
   name: 'a lookup is cached despite an invalidation',
   file: CACHE,
-  find: 'else if (!fill.marked) store(digest, owned, untilMonotonicMs)',
-  replace: 'else store(digest, owned, untilMonotonicMs)',
+  find: 'else if (!fill.marked) return store(digest, owned, untilMonotonicMs)',
+  replace: 'else return store(digest, owned, untilMonotonicMs)',
 }
 
 export const MARKED_FILL_JOINED: Mutant = {
@@ -33,8 +34,8 @@ export const ACKNOWLEDGED_BEFORE_APPLIED: Mutant = {
 export const LOGIN_UNSETTLED: Mutant = {
   name: 'a login that finds nothing to revoke waits for no other instance',
   file: ANNOUNCED,
-  find: '(revoked) => revoked !== null,',
-  replace: '(revoked) => revoked !== null && revoked > 0,',
+  find: "(revoked) => typeof revoked === 'number',",
+  replace: "(revoked) => typeof revoked === 'number' && revoked > 0,",
 }
 
 export const REFUSED_LOGOUT_UNSETTLED: Mutant = {

@@ -54,7 +54,7 @@ export function databaseAt(url: string): TestDatabase {
 }
 
 /** Creates a data folder. It copies the one that the first row of a run creates, since that takes seconds. */
-export async function freshDataDir(trial: Trial): Promise<string> {
+export async function freshDataDir(trial: Pick<Trial, 'folder' | 'sharedFolder'>): Promise<string> {
   const { folder, sharedFolder } = trial
   const whole = join(sharedFolder, 'data')
   if (!existsSync(whole)) {
@@ -74,7 +74,7 @@ export async function freshDataDir(trial: Trial): Promise<string> {
 }
 
 /** Returns this machine as a host. Programs that have to be copied stay in the run's folders. */
-export function hostOf({ sharedFolder }: Trial): Host {
+export function hostOf({ sharedFolder }: Pick<Trial, 'sharedFolder'>): Host {
   return { ...thisHost(), stateRoot: sharedFolder }
 }
 

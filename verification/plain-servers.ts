@@ -31,7 +31,10 @@ export const SYNCHRONOUS = { synchronous_standby_names: '*' }
 const START_MS = 20_000
 
 /** Passes a function that starts servers on copies of one data folder, and stops them afterwards. */
-export async function withPlainServers(trial: Trial, use: (launch: Launch) => Promise<void>): Promise<void> {
+export async function withPlainServers(
+  trial: Pick<Trial, 'folder' | 'sharedFolder'>,
+  use: (launch: Launch) => Promise<void>,
+): Promise<void> {
   const ends: (() => Promise<void>)[] = []
   try {
     await use(launch)

@@ -10,7 +10,8 @@ import { postgresCustomers } from '../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../src/adapters/postgres/login-tokens.ts'
 import { systemClock } from '../src/adapters/system-clock/clock.ts'
 import type { Deadline } from '../src/application/deadline.ts'
-import { type CachedToken, cachedLoginTokens } from '../src/application/login-tokens/cached.ts'
+import { cachedLoginTokens } from '../src/application/login-tokens/cached.ts'
+import type { CachedToken } from '../src/application/login-tokens/cached-token.ts'
 import {
   invalidatingCustomers,
   invalidatingLoginTokens,

@@ -26,20 +26,26 @@ import { modelRows } from './rows/revocation-models.ts'
 import { restartRows } from './rows/rolling-restarts.ts'
 import { logRows } from './rows/secrets-in-logs.ts'
 import { scopeRows } from './rows/service-scopes.ts'
+import { sessionRows } from './rows/sessions.ts'
 import { clientRows } from './rows/slow-clients.ts'
 import { standbyRows } from './rows/standby-promotion.ts'
 import { throttleMemoryRows } from './rows/throttle-memory.ts'
 import { cachingRows } from './rows/token-cache.ts'
+import { verifierFaultRows } from './rows/verifier-faults.ts'
+import { verifierModelRows } from './rows/verifier-models.ts'
 
 /** Every row, in the order of the table. */
 export const ROWS: readonly Row[] = [
   ...modelRows,
+  ...verifierModelRows,
+  ...verifierFaultRows,
   ...revocationRows,
   ...linkRows,
   ...clusterRows,
   ...historyRows,
   ...settlingRows,
   ...raceRows,
+  ...sessionRows,
   ...framingRows,
   ...bodyRows,
   ...methodRows,

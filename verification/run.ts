@@ -1,4 +1,4 @@
-/** Tests the promises of the reliability plan: `npm run verify [-- --size ci|release] [--row B1]… [--rows 1/2] [--mutants 1/3]`. */
+/** Tests the promises of the reliability plan: `npm run verify [-- --size ci|release] [--row B1]… [--rows 1/2] [--mutants 1/3] [--no-mutants]`. */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openTestServer } from '../tests/support/test-server.ts'
@@ -15,15 +15,7 @@ const ROWS_AT_ONCE = { ci: 2, release: 1 }
 const MUTANTS_AT_ONCE = { ci: 1, release: 2 }
 const ROW_MS = { ci: 180_000, mutant: 180_000, release: 3_600_000 }
 
-const { values } = parseArgs({
-  options: {
-    size: { type: 'string', default: 'ci' },
-    row: { type: 'string', multiple: true, default: [] },
-    'no-mutants': { type: 'boolean', default: false },
-    mutants: { type: 'string', default: '1/1' },
-    rows: { type: 'string', default: '1/1' },
-  },
-})
+const values = readOptions()
 const size = values.size === 'ci' || values.size === 'release' ? values.size : usage(`no size ${values.size}`)
 for (const id of values.row) if (!ROWS.some((row) => row.id === id)) usage(`no row ${id}`)
 const [part, parts] = partOf(values.mutants)
@@ -62,6 +54,22 @@ else
     `\nEvery row passed${values['no-mutants'] ? '; no mutant was run' : `, and ${tried} of ${mutants} mutants were run and found`}.`,
   )
 process.exitCode = failed === 0 && !interrupted ? 0 : 1
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: {
+        size: { type: 'string', default: 'ci' },
+        row: { type: 'string', multiple: true, default: [] },
+        'no-mutants': { type: 'boolean', default: false },
+        mutants: { type: 'string', default: '1/1' },
+        rows: { type: 'string', default: '1/1' },
+      },
+    }).values
+  } catch (error) {
+    return usage((error as Error).message)
+  }
+}
 
 /** Runs the waiting rows one after another. */
 async function verifyAll(waiting: Row[]): Promise<void> {

@@ -51,7 +51,7 @@ export function isUnavailable(
     isDeepStrictEqual(body, {
       success: false,
       code: 503,
-      error: 'The service cannot answer right now. Please try again.',
+      error: 'The service cannot respond right now. Please try again.',
       reason: 'unavailable',
       request_id: requestId,
     })

@@ -7,41 +7,41 @@ import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
 import { DatabaseRefused } from '../../src/adapters/postgres/connection/database-refused.ts'
 import { withDirectClient } from '../../src/adapters/postgres/connection/direct-client.ts'
 import { pendingMigrations } from '../../src/adapters/postgres/migrations.ts'
-import { grouped } from '../part.ts'
-import { CUSTOMER_COLUMNS, customerLines, TOKEN_COLUMNS, TOKENS_EACH, tokenLines } from './rows.ts'
+import { format } from '../statistics.ts'
+import { CUSTOMER_COLUMNS, customerLines, TOKEN_COLUMNS, TOKENS_PER_CUSTOMER, tokenLines } from './rows.ts'
 
 /** The password of every customer. */
 export const PASSWORD = 'correct horse battery staple'
 
-/** What to fill with customers, and where the secrets go that a load may use. */
+/** The database to fill, and the file for secrets that a load may use. */
 export interface Filling {
   readonly url: string
   readonly customers: number
-  /** Gets the secrets of some live login tokens, one a line. */
+  /** Receives the secrets of some active login tokens, one on a line. */
   readonly tokensFile: string
-  /** Told in whole percents of the time that it takes. */
-  readonly onProgress: (percent: number, doing: string) => void
+  /** Called with whole percents of the expected duration. */
+  readonly onProgress: (percent: number, step: string) => void
 }
 
-/** What came of it. */
+/** The result of a filling. */
 export interface Filled {
   readonly rows: number
   readonly seconds: number
-  /** While the rows were copied, before the indexes. */
+  /** Of copying, without the indexes. */
   readonly rowsPerSecond: number
 }
 
-const MOST_KNOWN = 10_000
-const LINES_A_CHUNK = 250
-/** Tables, indexes, and the log and the sorting while they are made. */
-const BYTES_A_CUSTOMER = 6000
+const MAX_KNOWN = 10_000
+const LINES_PER_CHUNK = 250
+/** Tables and indexes, and the write-ahead log and sort files while they are created. */
+const BYTES_PER_CUSTOMER = 6000
 
-/** How the time divides: copying, then the indexes, then the vacuum. */
+/** The shares of the duration: copying, then the indexes, then the vacuum. */
 const COPIED_PERCENT = 55
 const INDEXED_PERCENT = 95
 
-/** What the server needs so that the indexes and constraints of the two tables go away and come back. */
-const RECREATED = `
+/** Returns the statements that drop and create the indexes and constraints of the two tables. */
+const INDEXES = `
   select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
          format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as create,
          conname as name, contype = 'f' as is_foreign
@@ -55,28 +55,28 @@ const RECREATED = `
      and not exists (select from pg_constraint where conindid = indexrelid)
    order by is_foreign desc, name`
 
-/** Whether the customer with this number has a token of which the secret is known: every so many have. */
+/** Whether the secret of this customer's token is known. */
 export function isKnown(number: number, customers: number): boolean {
   return number % stepOf(customers) === 0
 }
 
 /**
- * Fills the two tables of a migrated database that has no customers. In one transaction: whatever ends it early leaves
- * the database as it was.
+ * Fills the two tables of a migrated database that has no customers, in one transaction: after a failure the database is
+ * unchanged.
  */
 export async function fillDatabase({ url, customers, tokensFile, onProgress }: Filling): Promise<Filled> {
   if ((await pendingMigrations({ url })).length > 0) {
     throw new DatabaseRefused('The database is not migrated: run `latchkey migrate` first.')
   }
-  const problem = await roomProblem(url, customers)
+  const problem = await spaceProblem(url, customers)
   if (problem !== null) throw new DatabaseRefused(problem)
 
   const { issue } = tokenSecrets({ prefix: 'lk' })
   const known = Array.from({ length: Math.ceil(customers / stepOf(customers)) }, issue)
   const passwordHash = await bcryptPasswordHasher({ cost: 4 }).hash(PASSWORD)
   const ids = Array.from({ length: customers }, () => crypto.randomUUID())
-  const rows = customers * (1 + TOKENS_EACH)
-  const report = inWholePercents(onProgress)
+  const rows = customers * (1 + TOKENS_PER_CUSTOMER)
+  const report = reportWholePercents(onProgress)
 
   return withDirectClient(url, async (client) => {
     const beganMs = performance.now()
@@ -96,7 +96,7 @@ export async function fillDatabase({ url, customers, tokensFile, onProgress }: F
 
     for (const [index, { name, create }] of recreated.entries()) {
       const share = index / recreated.length
-      report(COPIED_PERCENT + share * (INDEXED_PERCENT - COPIED_PERCENT), `making ${name}`)
+      report(COPIED_PERCENT + share * (INDEXED_PERCENT - COPIED_PERCENT), `creating ${name}`)
       await client.query(create)
     }
     await client.query('commit')
@@ -111,38 +111,38 @@ export async function fillDatabase({ url, customers, tokensFile, onProgress }: F
   })
 }
 
-/** Why the disk is too small for so many customers, in one line, or null; null as well where it is not to be seen. */
-export async function roomProblem(url: string, customers: number): Promise<string | null> {
+/** Returns why the disk is too small for as many customers, in one line; null if it is not, or if it cannot be examined. */
+export async function spaceProblem(url: string, customers: number): Promise<string | null> {
   const [row] = await withDirectClient(url, async (client) => {
-    // Not in the view for a role that may not see it.
+    // Only some roles may read this setting.
     const shown = "select setting as folder from pg_settings where name = 'data_directory'"
     return (await client.query<{ folder: string }>(shown)).rows
   })
   if (row === undefined) return null
-  // A server in a container or on another machine has a folder that is not here.
+  // The folder of a server in a container or on another machine does not exist here.
   const disk = await statfs(row.folder).catch(() => null)
   if (disk === null) return null
   const free = disk.bavail * disk.bsize
-  const needed = customers * BYTES_A_CUSTOMER
+  const needed = customers * BYTES_PER_CUSTOMER
   return free >= needed
     ? null
-    : `The disk of the database has ${gigabytes(free)} GB free, and ${grouped(customers)} customers need ${gigabytes(needed)} GB.`
+    : `The disk of the database has ${gigabytes(free)} GB free, and ${format(customers)} customers need ${gigabytes(needed)} GB.`
 }
 
 function stepOf(customers: number): number {
-  // At least every other: logins of the others leave the known tokens as they are.
-  return Math.max(2, Math.floor(customers / MOST_KNOWN))
+  // At least 2: logins of the other customers must not replace known tokens.
+  return Math.max(2, Math.floor(customers / MAX_KNOWN))
 }
 
-// With the indexes in place it takes four to five times as long. The lock keeps out whoever would insert without them.
+// With indexes, copying takes four to five times as long. The lock prevents other inserts while constraints are missing.
 async function removeIndexes(
   client: Client,
 ): Promise<readonly { readonly name: string; readonly create: string }[]> {
   await client.query('lock table customers, login_tokens in access exclusive mode')
   if ((await client.query('select from customers limit 1')).rowCount !== 0) {
-    throw new DatabaseRefused('The database has customers already: only an empty one is filled.')
+    throw new DatabaseRefused('The database already has customers. Use an empty one.')
   }
-  const { rows } = await client.query<{ name: string; remove: string; create: string }>(RECREATED)
+  const { rows } = await client.query<{ name: string; remove: string; create: string }>(INDEXES)
   for (const { remove } of rows) await client.query(remove)
   return rows.toReversed()
 }
@@ -158,7 +158,7 @@ async function copy(
   function* chunks() {
     let chunk: string[] = []
     for (const line of lines) {
-      if (chunk.push(line) < LINES_A_CHUNK) continue
+      if (chunk.push(line) < LINES_PER_CHUNK) continue
       yield chunk.join('')
       onCopied(chunk.length)
       chunk = []
@@ -168,16 +168,16 @@ async function copy(
   }
 }
 
-function inWholePercents(onProgress: Filling['onProgress']): Filling['onProgress'] {
-  let shown = ''
-  return (percent, doing) => {
+function reportWholePercents(onProgress: Filling['onProgress']): Filling['onProgress'] {
+  let reported = ''
+  return (percent, step) => {
     const whole = Math.floor(percent)
-    if (shown === `${whole} ${doing}`) return
-    shown = `${whole} ${doing}`
-    onProgress(whole, doing)
+    if (reported === `${whole} ${step}`) return
+    reported = `${whole} ${step}`
+    onProgress(whole, step)
   }
 }
 
 function gigabytes(bytes: number): string {
-  return grouped(bytes / 1e9, 1)
+  return format(bytes / 1e9, 1)
 }

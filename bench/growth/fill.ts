@@ -1,7 +1,7 @@
-/** Fills a migrated database that has no customers yet, each with ten tokens; see `USAGE`. */
+/** Fills an empty migrated database with customers that have ten tokens each; see `USAGE`. */
 import { parseArgs } from 'node:util'
 import { progress } from '@clack/prompts'
-import { grouped } from '../part.ts'
+import { format } from '../statistics.ts'
 import { type Filling, fillDatabase, PASSWORD } from './fill-database.ts'
 import { emailOf } from './rows.ts'
 
@@ -9,18 +9,18 @@ const USAGE =
   'DATABASE_URL=postgres://… node --import tsx bench/growth/fill.ts --customers 1000000 --tokens-file tokens.txt'
 
 const { url, customers, tokensFile } = read()
-const shown = process.stderr.isTTY ? asBar() : asLines()
+const display = process.stderr.isTTY ? progressBar() : progressLines()
 try {
-  const filled = await fillDatabase({ url, customers, tokensFile, onProgress: shown.onProgress })
+  const filled = await fillDatabase({ url, customers, tokensFile, onProgress: display.onProgress })
   const { rows, seconds, rowsPerSecond } = filled
-  shown.end(
-    `${grouped(rows)} rows in ${grouped(seconds, 1)} s, copied at ${grouped(rowsPerSecond)} rows a second.`,
+  display.end(
+    `${format(rows)} rows in ${format(seconds, 1)} s, copied at ${format(rowsPerSecond)} rows a second.`,
   )
   process.stdout.write(
-    `Log in as ${emailOf(0)} to ${emailOf(customers - 1)} with the password “${PASSWORD}”; live tokens are in ${tokensFile}.\n`,
+    `Log in as ${emailOf(0)} to ${emailOf(customers - 1)} with the password “${PASSWORD}”; active tokens are in ${tokensFile}.\n`,
   )
 } catch (error) {
-  shown.fail()
+  display.fail()
   refuse(error instanceof Error ? error.message : String(error), 1)
 }
 
@@ -41,41 +41,41 @@ function read(): Pick<Filling, 'url' | 'customers' | 'tokensFile'> {
   }
 }
 
-interface Shown extends Pick<Filling, 'onProgress'> {
+interface Display extends Pick<Filling, 'onProgress'> {
   end(text: string): void
   fail(): void
 }
 
-function asBar(): Shown {
+function progressBar(): Display {
   const bar = progress({ output: process.stderr, indicator: 'timer' })
   let reached = 0
-  let isOver = false
-  // Ctrl-C comes to the bar, which ends the process as if all were well.
+  let hasEnded = false
+  // The bar handles Ctrl-C and exits with 0.
   process.once('exit', () => {
-    if (!isOver) process.exitCode = 130
+    if (!hasEnded) process.exitCode = 130
   })
   bar.start('starting')
   return {
-    onProgress(percent, doing) {
-      bar.advance(percent - reached, `${percent} % ${doing}`)
+    onProgress(percent, step) {
+      bar.advance(percent - reached, `${percent} % ${step}`)
       reached = percent
     },
     end(text) {
-      isOver = true
+      hasEnded = true
       bar.stop(text)
     },
     fail() {
-      isOver = true
+      hasEnded = true
       bar.error('Not filled.')
     },
   }
 }
 
-function asLines(): Shown {
+function progressLines(): Display {
   const print = (text: string) => process.stderr.write(`${text}\n`)
   return {
-    onProgress(percent, doing) {
-      if (doing !== 'copying rows' || percent % 5 === 0) print(`${percent} % ${doing}`)
+    onProgress(percent, step) {
+      if (step !== 'copying rows' || percent % 5 === 0) print(`${percent} % ${step}`)
     },
     end: print,
     fail() {},

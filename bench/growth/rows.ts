@@ -3,16 +3,16 @@ import { LOGIN_TOKEN_NAME } from '../../src/domain/login-token.ts'
 
 const DAY_MS = 86_400_000
 
-/** A token that every customer has, in days before the filling; null for never. */
-interface TokenOfEach {
+/** A token that every customer has. Times are days before the filling; null is never. */
+interface TokenTemplate {
   readonly name: string
   readonly created: number
   readonly expires: number | null
   readonly revoked: number | null
 }
 
-/** Oldest first: the way they come into a table in the course of time. A login revokes the one before it. */
-const TOKENS: readonly TokenOfEach[] = [
+/** Oldest first, as a table receives them in the course of time. A login revokes the one before it. */
+const TOKENS: readonly TokenTemplate[] = [
   { name: LOGIN_TOKEN_NAME, created: 300, expires: 270, revoked: 290 },
   { name: LOGIN_TOKEN_NAME, created: 290, expires: 260, revoked: 200 },
   { name: 'reports', created: 250, expires: null, revoked: null },
@@ -25,37 +25,37 @@ const TOKENS: readonly TokenOfEach[] = [
   { name: LOGIN_TOKEN_NAME, created: 1, expires: -365, revoked: null },
 ]
 
-export const TOKENS_EACH = TOKENS.length
+export const TOKENS_PER_CUSTOMER = TOKENS.length
 
 export const CUSTOMER_COLUMNS = 'id, email, name, password_hash, created_at'
 export const TOKEN_COLUMNS =
   'id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at'
 
-/** The e-mail of the customer with this number; all are of one length, so that the answers about them are, too. */
+/** Returns the e-mail of the customer with this number. All have one length, so that all responses have. */
 export function emailOf(number: number): string {
   return `customer-${padded(number)}@example.com`
 }
 
-/** A line of COPY for each customer. */
+/** Yields a line of COPY for each customer. */
 export function* customerLines(ids: readonly string[], passwordHash: string): Generator<string> {
-  const created = momentOf(365)
+  const created = timestamp(365)
   for (const [number, id] of ids.entries()) {
     yield `${id}\t${emailOf(number)}\tCustomer ${padded(number)}\t${passwordHash}\t${created}\n`
   }
 }
 
-/** A line of COPY for each token; `digestOf` gives the live login of a customer who is known. */
+/** Yields a line of COPY for each token. `digestOf` returns the digest of a customer's active login token, if it is known. */
 export function* tokenLines(
   customerIds: readonly string[],
   digestOf: (number: number) => string | undefined,
 ): Generator<string> {
   const randomDigest = randomDigests()
   for (const token of TOKENS) {
-    const isLiveLogin = token.name === LOGIN_TOKEN_NAME && token.revoked === null
+    const isActiveLogin = token.name === LOGIN_TOKEN_NAME && token.revoked === null
     const abilities = token.name === LOGIN_TOKEN_NAME ? '{*}' : '{orders:read,orders:write}'
-    const times = [token.created, token.expires, token.revoked].map(momentOf).join('\t')
+    const times = [token.created, token.expires, token.revoked].map(timestamp).join('\t')
     for (const [number, customerId] of customerIds.entries()) {
-      const digest = (isLiveLogin ? digestOf(number) : undefined) ?? randomDigest()
+      const digest = (isActiveLogin ? digestOf(number) : undefined) ?? randomDigest()
       yield `${randomUUID()}\t${customerId}\t${token.name}\t\\\\x${digest}\t${abilities}\t${times}\n`
     }
   }
@@ -65,11 +65,11 @@ function padded(number: number): string {
   return String(number).padStart(9, '0')
 }
 
-function momentOf(daysAgo: number | null): string {
+function timestamp(daysAgo: number | null): string {
   return daysAgo === null ? '\\N' : new Date(Date.now() - daysAgo * DAY_MS).toISOString()
 }
 
-// Many at a time: asking the system for 32 bytes takes longer than all the rest of a line.
+// Many at a time: reading 32 bytes from the system takes longer than the rest of a line.
 function randomDigests(): () => string {
   let digits = ''
   let at = 0

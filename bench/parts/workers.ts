@@ -1,114 +1,98 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createTestDatabase } from '../../tests/support/database.ts'
-import { buildProduct, product, withServers } from '../candidates.ts'
-import { makeToken } from '../data.ts'
-import { type Bench, type Findings, type Part, shownSpread, spreadOf } from '../part.ts'
-import { carry, perSecondOf, ratios } from '../rounds.ts'
+import { createTokens } from '../data.ts'
+import { measure, meRequest } from '../load.ts'
+import { type Bench, inOrder, type NodeVersion, type Part } from '../part.ts'
+import { buildProduct, product } from '../product.ts'
+import { goal } from '../samples.ts'
+import { withServer } from '../server.ts'
 
 const ONE = 'one process'
 const TWO = 'WORKERS=2'
+const START = 'start'
 
-/** What more processes carry, and how soon one serves. */
-export const workers: Part = { id: 'workers', title: 'Workers and startup', run }
+/** The cost of several processes, and the time that one takes to start. */
+export const workers: Part = { id: 'workers', title: 'Workers and startup', open }
 
-async function run(bench: Bench): Promise<Findings> {
+async function open(bench: Bench) {
   const database = await createTestDatabase()
-  try {
-    const { secret } = await makeToken(database)
-    const candidates = [
-      product(bench, ONE, database.url),
-      product(bench, TWO, database.url, { WORKERS: '2' }),
-    ]
-    const carried = await withServers(candidates, bench.folder, (served) =>
-      carry(
-        bench,
-        served.map(({ name, url }) => ({
-          name,
-          url,
-          request: 'POST /api/me',
-          token: secret,
-          connections: 64,
-          seconds: bench.quick ? 2 : 4,
-        })),
-      ),
-    )
-    const gains = ratios(carried, TWO, ONE)
-    const startsMs = await measureStarts(bench)
-    return {
-      about: `\`POST /api/me\` with one cached token over 64 connections; no process is bound to a processor. The load runs
-on the same machine, which has ${availableParallelism()} processors, and takes processor time from the workers. Startup is measured for the
-compiled program on an existing embedded database, up to its first response.`,
+  const [secret = ''] = await createTokens(database, 1)
+  const candidates = [
+    product(bench, database.url, { name: ONE }),
+    product(bench, database.url, { name: TWO, env: { WORKERS: '2' } }),
+  ]
+  // The user of the embedded database must be able to traverse the folder.
+  const folder = mkdtempSync(join(bench.folder, 'start-'))
+  chmodSync(folder, 0o755)
+  let hasDatabase = false
+  return {
+    about: `\`POST /api/me\` with one cached token over 64 connections. No process is pinned to a processor, and the load runs on the
+same machine, so throughput says little; CPU is that of all processes of the service. Startup is that of the compiled program on an
+existing embedded database, up to its first response.`,
+    async round({ number, node, samples }) {
+      for (const candidate of inOrder(candidates, number)) {
+        bench.progress(`round ${number + 1}, Node ${node.version}: ${candidate.name}`)
+        await withServer(candidate, bench, node, async (server) => {
+          const load = { requests: [meRequest(secret)], connections: 64, seconds: bench.isQuick ? 1 : 5 }
+          samples.add(server.name, await measure(bench, server, { ...load, isPinned: false }))
+        })
+      }
+      if (!hasDatabase) await startupMs(bench, node, folder)
+      hasDatabase = true
+      samples.add(START, { ms: await startupMs(bench, node, folder) })
+    },
+    report: (samples) => ({
       tables: [
         {
-          head: ['processes', 'requests a second'],
-          rows: [ONE, TWO].map((name) => [name, shownSpread(perSecondOf(carried, name))]),
+          head: ['processes', 'per second', 'CPU, µs'],
+          rows: [ONE, TWO].map((name) => [
+            name,
+            samples.show(name, 'perSecond'),
+            samples.show(name, 'cpuUs', 1),
+          ]),
         },
       ],
       goals: [
-        {
-          id: 'P12',
-          what: 'two workers, ratio to one process',
-          goal: '≥ 1.8',
-          measured: shownSpread(gains, 2),
-          isReached: spreadOf(gains).median >= 1.8,
-        },
-        {
-          id: 'P13',
-          what: 'from the start to the first response, ms',
-          goal: '≤ 1,500',
-          measured: shownSpread(startsMs),
-          isReached: spreadOf(startsMs).median <= 1500,
-        },
+        goal(
+          { id: 'P12', what: 'CPU per request, two workers to one process' },
+          samples.ratios(TWO, ONE, 'cpuUs'),
+          {
+            max: 1.1,
+          },
+        ),
+        goal({ id: 'P13', what: 'from the start to the first response, ms' }, samples.values(START, 'ms'), {
+          max: 1500,
+          digits: 0,
+        }),
       ],
-    }
-  } finally {
-    await database.drop()
-  }
+    }),
+    close: database.drop,
+  } satisfies Awaited<ReturnType<Part['open']>>
 }
 
-/** The first start makes the database and does not count. */
-async function measureStarts(bench: Bench): Promise<readonly number[]> {
-  const folder = mkdtempSync(join(bench.folder, 'start-'))
-  // The account that runs the database has to pass through.
-  chmodSync(folder, 0o755)
-  const startsMs: number[] = []
-  const starts = bench.quick ? 3 : 8
-  for (let start = 0; start < starts; start++) {
-    bench.progress(`start ${start + 1} of ${starts}`)
-    startsMs.push(await startOnce(bench, folder))
-  }
-  return startsMs.slice(1)
-}
-
-async function startOnce(bench: Bench, folder: string): Promise<number> {
-  const beganMs = performance.now()
-  const child = spawn(process.execPath, [buildProduct(bench), 'serve'], {
+async function startupMs(bench: Bench, node: NodeVersion, folder: string): Promise<number> {
+  bench.progress(`Node ${node.version}: startup`)
+  const startMs = performance.now()
+  const { PATH, HOME } = process.env
+  const child = spawn(node.path, [buildProduct(bench), 'serve'], {
     cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
-      NODE_ENV: 'production',
-      PORT: '0',
-      DATA_DIR: 'data',
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { PATH, HOME, NODE_ENV: 'production', PORT: '0', DATA_DIR: 'data' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    signal: bench.signal,
   })
   const ended = new Promise((resolve) => child.once('close', resolve))
-  const url = await new Promise<string>((resolve, reject) => {
-    let output = ''
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      output += text
-      const address = /"address":"(http:[^"]+)"/.exec(output)?.[1]
-      if (address !== undefined) resolve(address)
-    })
-    child.once('close', () => reject(new Error(`It does not serve: ${output}`)))
-  })
-  await fetch(`${url}/readyz`)
-  const tookMs = performance.now() - beganMs
+  let output = ''
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    output += text
+    const url = /"address":"(http:[^"]+)"/.exec(output)?.[1]
+    if (url === undefined) continue
+    await fetch(`${url}/readyz`)
+    break
+  }
+  const ms = performance.now() - startMs
   child.kill('SIGINT')
-  await ended
-  return tookMs
+  if ((await ended) !== 0) throw new Error(`The program does not serve: ${output}`)
+  return ms
 }

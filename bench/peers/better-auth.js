@@ -1,4 +1,4 @@
-// better-auth with its bearer plugin, on tables of its own in the database that is given; it makes its own user.
+// better-auth with its bearer plugin, with its own tables and its own user in the database.
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { betterAuth } from 'better-auth'

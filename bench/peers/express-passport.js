@@ -1,13 +1,13 @@
-// Express with passport's bearer strategy, which asks PostgreSQL on each request.
+// Express with passport's bearer strategy and a query for each request.
 import express from 'express'
 import passport from 'passport'
 import { Strategy } from 'passport-http-bearer'
-import { digestOf, whoAmI } from './lookup.js'
+import { findProfile, sha256 } from './lookup.js'
 import { announce, host, port } from './serving.js'
 
 passport.use(
   new Strategy((secret, done) => {
-    whoAmI(digestOf(secret)).then((me) => done(null, me ?? false), done)
+    findProfile(sha256(secret)).then((me) => done(null, me ?? false), done)
   }),
 )
 

@@ -1,13 +1,13 @@
-// Fastify that asks PostgreSQL on each request.
+// Fastify with a query for each request.
 import Fastify from 'fastify'
-import { digestOf, secretOf, whoAmI } from './lookup.js'
+import { findProfile, readSecret, sha256 } from './lookup.js'
 import { announce, host, port } from './serving.js'
 
 const app = Fastify()
 
 app.post('/api/me', async (request, reply) => {
-  const secret = secretOf(request.headers.authorization)
-  const me = secret === null ? null : await whoAmI(digestOf(secret))
+  const secret = readSecret(request.headers.authorization)
+  const me = secret === null ? null : await findProfile(sha256(secret))
   return me ?? reply.code(401).send({ success: false })
 })
 

@@ -1,14 +1,14 @@
-// Hono that asks PostgreSQL on each request.
+// Hono with a query for each request.
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { digestOf, secretOf, whoAmI } from './lookup.js'
+import { findProfile, readSecret, sha256 } from './lookup.js'
 import { announce, host, port } from './serving.js'
 
 const app = new Hono()
 
 app.post('/api/me', async (context) => {
-  const secret = secretOf(context.req.header('authorization'))
-  const me = secret === null ? null : await whoAmI(digestOf(secret))
+  const secret = readSecret(context.req.header('authorization'))
+  const me = secret === null ? null : await findProfile(sha256(secret))
   return me === null ? context.json({ success: false }, 401) : context.json(me)
 })
 

@@ -1,4 +1,4 @@
-// The look-up of a token as each of the peers would write it for itself, on the tables of Latchkey.
+// The lookup of a token in the tables of Latchkey, as each of the other servers would have it.
 import { hash } from 'node:crypto'
 import { pool } from './serving.js'
 
@@ -15,17 +15,17 @@ const FIND = {
        and customers.disabled_at is null`,
 }
 
-/** The token of an `Authorization: Bearer <token>`. */
-export function secretOf(authorization = '') {
+/** Returns the token of `Authorization: Bearer <token>`, or null. */
+export function readSecret(authorization = '') {
   return authorization.startsWith('Bearer ') ? authorization.slice(7) : null
 }
 
-export function digestOf(secret) {
+export function sha256(secret) {
   return hash('sha256', secret, 'hex')
 }
 
-/** What the token's owner may read, or null when the token does not count. */
-export async function whoAmI(digest) {
+/** Returns the profile of the token's customer, or null for an invalid token. */
+export async function findProfile(digest) {
   const { rows } = await pool.query({ ...FIND, values: [Buffer.from(digest, 'hex')] })
   const [row] = rows
   if (row === undefined) return null

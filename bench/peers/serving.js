@@ -1,4 +1,4 @@
-// What the peers share of their process: the pool, the one line that they print, and their end.
+// The parts that the other servers share: the pool, the line that they print, and their exit.
 import pg from 'pg'
 
 export const port = Number(process.env.PORT ?? 0)
@@ -7,12 +7,10 @@ export const host = '127.0.0.1'
 export const pool = new pg.Pool({
   connectionString: process.env.DATABASE_URL,
   max: 10,
-  // Longer than the others of a round take: nobody pays for connecting anew in the next one.
-  idleTimeoutMillis: 60_000,
 })
 pool.on('error', () => {})
 
-/** Tells where the server listens, and ends with SIGTERM. */
+/** Prints the address of the server, and makes it exit on SIGTERM. */
 export function announce(server, more = {}) {
   process.once('SIGTERM', () => {
     server.close()

@@ -1,4 +1,4 @@
-// The limit: raw node:http that answers a small body with two headers, and does nothing else.
+// The limit: a node:http server that sends a small body with two headers and does nothing else.
 import { createServer } from 'node:http'
 
 const text = JSON.stringify({ success: true, padding: 'x'.repeat(149) })

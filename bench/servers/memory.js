@@ -36,6 +36,7 @@ const stored = {
       createdAtMs: nowMs,
       expiresAtMs: nowMs + 86_400_000,
       revokedAtMs: null,
+      lastUsedAtMs: null,
     }
     return { token, customer }
   },

@@ -1,14 +1,12 @@
-// The limit without gathering: one named query a look-up, 64 in flight, through a pool of as many connections as the
-// product has. Given a file of secrets and a number of seconds, prints how many a second.
+// The limit without batching: one named query for each lookup, 64 at once, through a pool of as many connections as the
+// product has. Looks up the secrets of a file for a number of seconds, and prints the lookups per second.
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 
 const [file, seconds] = process.argv.slice(2)
-const digests = readFileSync(file, 'utf8')
-  .trim()
-  .split('\n')
-  .map((secret) => hash('sha256', secret, 'buffer'))
+const secrets = readFileSync(file, 'utf8').split('\n')
+const digests = secrets.map((secret) => hash('sha256', secret, 'buffer'))
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
 const text = `
   select login_tokens.id as token_id, login_tokens.customer_id, login_tokens.name as token_name, login_tokens.abilities,
@@ -18,8 +16,8 @@ const text = `
    where login_tokens.token_hash = $1`
 
 let found = 0
-const beganMs = performance.now()
-const endMs = beganMs + Number(seconds) * 1000
+const startMs = performance.now()
+const endMs = startMs + Number(seconds) * 1000
 await Promise.all(
   Array.from({ length: 64 }, async (_, worker) => {
     for (let at = worker; performance.now() < endMs; at = (at + 64) % digests.length) {
@@ -29,5 +27,5 @@ await Promise.all(
     }
   }),
 )
-process.stdout.write(`${(found / (performance.now() - beganMs)) * 1000}\n`)
+process.stdout.write(`${(found / (performance.now() - startMs)) * 1000}\n`)
 await pool.end()

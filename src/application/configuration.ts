@@ -1,3 +1,4 @@
+import type { ForeignForm } from '../domain/foreign-token.ts'
 import type { LoginLimit } from '../domain/login-limit.ts'
 import type { ServiceToken } from '../domain/service-token.ts'
 import type { AccessLogMode } from './ports/access-log.ts'
@@ -29,7 +30,15 @@ export interface Configuration {
   /** How long revoked and expired tokens stay stored. */
   readonly tokenRetentionMs: number
   readonly tokenLastUsed: boolean
+  /** How long a login token lasts without a use; null for no such limit. */
+  readonly tokenIdleTtlMs: number | null
+  /** The number of login tokens that a customer may hold at once. */
+  readonly loginSessions: number
+  /** What a login does at that limit. */
+  readonly loginSessionsFull: 'replace' | 'refuse'
   readonly revocation: 'strict' | 'prompt'
+  /** The systems whose tokens are accepted besides Latchkey's own. */
+  readonly foreignTokens: readonly ForeignForm[]
   readonly serviceTokens: readonly ServiceToken[]
   /** Null for the version of the package. */
   readonly appVersion: string | null
@@ -39,6 +48,8 @@ export interface Configuration {
   /** The number of threads in libuv's pool, which hashing shares. */
   readonly threadPoolSize: number
   readonly refusesCommonPasswords: boolean
+  /** The least number of characters of a new password. */
+  readonly passwordMinLength: number
   /** Limit of failed logins by account and address together; null for no limit. */
   readonly loginLimitAccount: LoginLimit | null
   /** Limit of failed logins by address; null for no limit. */
@@ -58,6 +69,8 @@ export interface Configuration {
   readonly keepAliveTimeoutMs: number
   /** Client connections of one process; null for the number that the limit of file descriptors allows. */
   readonly maxConnections: number | null
+  /** Verifiers that may be connected to one process. */
+  readonly maxVerifiers: number
   readonly drainDelayMs: number
   readonly drainDeadlineMs: number
   /** Whether the docs page and the OpenAPI document are served. */
@@ -80,3 +93,9 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 
 /** The least severe level that is logged; `silent` logs nothing. */
 export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** The settings that a running service can reload. */
+export type ReloadableSettings = Pick<
+  Configuration,
+  'serviceTokens' | 'logLevel' | 'databaseUrl' | 'databaseDirectUrl'
+>

@@ -7,6 +7,24 @@ export interface Requester {
   readonly address: string
   /** Aborts when the client disconnects or the deadline of the route passes; created on first access. */
   readonly signal: Cancellation
+  /** Who is charged for unknown tokens; the address when it is left out. */
+  readonly payer?: string
+}
+
+/** The fields of a request in the audit log. */
+export type RequestOrigin = Pick<Requester, 'requestId' | 'address'>
+
+/** Returns the requester, charged to the service token of this name instead of the client address. */
+export function chargedToService(requester: Requester, service: string): Requester {
+  return {
+    requestId: requester.requestId,
+    address: requester.address,
+    // No address contains a space.
+    payer: `service ${service}`,
+    get signal() {
+      return requester.signal
+    },
+  }
 }
 
 /**
@@ -25,6 +43,11 @@ export interface ServiceRequester {
 }
 
 /** The requester's fields in the audit log. */
-export function requesterFields({ requestId, address }: Requester) {
+export function requesterFields({ requestId, address }: RequestOrigin) {
   return { requestId, address }
+}
+
+/** The fields of the holder of a service token in the audit log. */
+export function serviceFields({ requester, service }: ServiceRequester) {
+  return { ...requesterFields(requester), service }
 }

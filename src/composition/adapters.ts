@@ -1,4 +1,4 @@
-import type { CachedToken } from '../application/login-tokens/cached.ts'
+import type { CachedToken } from '../application/login-tokens/cached-token.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
 import type { Cache } from '../application/ports/cache.ts'
 import type { Customers } from '../application/ports/customers.ts'
@@ -6,6 +6,7 @@ import type { Ids } from '../application/ports/ids.ts'
 import type { Invalidations } from '../application/ports/invalidations.ts'
 import type { LoginThrottle } from '../application/ports/login-throttle.ts'
 import type { LoginTokens } from '../application/ports/login-tokens.ts'
+import type { OneTimeTokens } from '../application/ports/one-time-tokens.ts'
 import type { PasswordBlocklist } from '../application/ports/password-blocklist.ts'
 import type { PasswordHasher } from '../application/ports/password-hasher.ts'
 import type { Ports } from '../application/ports/ports.ts'
@@ -27,6 +28,8 @@ export interface AdapterOverrides extends Partial<Ports> {
    * revocations. The metric `latchkey_active_tokens` has no value.
    */
   readonly loginTokens?: LoginTokens
+  /** Replaces the one-time tokens of the `Database`. */
+  readonly oneTimeTokens?: OneTimeTokens
   /**
    * Replaces the invalidations of the `Database`. They must reach every process that caches tokens: the service then
    * caches tokens for `TOKEN_CACHE_TTL`, and accepts `WORKERS`.

@@ -1,5 +1,5 @@
 import { locateDataFolder } from '../adapters/embedded-postgres/data-folder.ts'
-import { secretFolder } from '../adapters/node-fs/permissions.ts'
+import { databaseFolder } from '../adapters/node-fs/permissions.ts'
 import { examineDatabase } from '../adapters/postgres/diagnostics/examine-database.ts'
 import type { MigrationSet } from '../adapters/postgres/migration-set.ts'
 import type { DatabaseContext } from '../application/ports/database.ts'
@@ -13,7 +13,9 @@ export async function examinePostgres(
 ): Promise<readonly CheckResult[]> {
   const { configuration } = context
   const folder = configuration.databaseUrl === null ? locateDataFolder(embeddedLocation(configuration)) : null
-  const folderResults = folder === null ? [] : [secretFolder('files.DATA_DIR', folder.path)]
+  const folderResults = folder === null ? [] : [databaseFolder('files.DATA_DIR', folder.path)]
+  // A server on a full disk does not start.
+  if (folderResults.some(({ state }) => state === 'failure')) return folderResults
   if (folder?.isPrepared === false)
     return [
       ...folderResults,

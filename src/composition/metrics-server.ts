@@ -1,11 +1,10 @@
 import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
 import { checkAddress } from '../adapters/http/server/listen.ts'
 import { startServer } from '../adapters/http/server/server.ts'
-import { respondToPrimary } from '../adapters/node-cluster/worker.ts'
 import { exposition } from '../adapters/prometheus/metric-families.ts'
 import type { Configuration } from '../application/configuration.ts'
 import type { Log } from '../application/ports/log.ts'
-import type { CollectMetrics, MetricFamily } from '../application/ports/metrics.ts'
+import type { CollectMetrics } from '../application/ports/metrics.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
 import { OperatorError } from '../lib/operator-error.ts'
 
@@ -15,12 +14,6 @@ const MAX_CONNECTIONS = 64
 /** A separate listener for metrics. Does nothing when none is configured. */
 export interface MetricsServer {
   close(): Promise<void>
-}
-
-/** Collects the metrics of all workers, this one included, through the primary. */
-export function collectFromAllWorkers(own: CollectMetrics): CollectMetrics {
-  const ask = respondToPrimary(own)
-  return async () => (await ask('metrics')) as readonly MetricFamily[]
 }
 
 /** Throws `MetricsAddressRefused` when the address of `METRICS_PORT` cannot be bound. */

@@ -5,9 +5,11 @@ import { isSameDatabase, rotateCredentials } from '../adapters/postgres/connecti
 import { postgresCustomers } from '../adapters/postgres/customers.ts'
 import { checkServer, checkTriggers } from '../adapters/postgres/diagnostics/check-server.ts'
 import { postgresReadiness } from '../adapters/postgres/diagnostics/readiness.ts'
+import { postgresImportedTokens } from '../adapters/postgres/imported-tokens.ts'
 import { postgresLoginThrottle, pruneLoginAttempts } from '../adapters/postgres/login-throttle.ts'
 import { postgresLoginTokens } from '../adapters/postgres/login-tokens.ts'
 import { LATCHKEY_MIGRATIONS, type MigrationSet } from '../adapters/postgres/migration-set.ts'
+import { postgresOneTimeTokens } from '../adapters/postgres/one-time-tokens.ts'
 import {
   leaseTimedInvalidations,
   type PostgresInvalidations,
@@ -65,6 +67,8 @@ export async function openPostgres(
       pool,
       customers: postgresCustomers(pool),
       loginTokens: postgresLoginTokens(pool),
+      oneTimeTokens: postgresOneTimeTokens(pool),
+      importedTokens: postgresImportedTokens(pool),
       throttle: loginThrottle(pool, context),
       invalidations: invalidations ?? leaseTimedInvalidations(),
       prunables: [

@@ -13,7 +13,9 @@ import { systemClock } from '../adapters/system-clock/clock.ts'
 import { zxcvbnPasswordBlocklist } from '../adapters/zxcvbn/password-blocklist.ts'
 import { boundCalls } from '../application/bounded-calls.ts'
 import type { Configuration } from '../application/configuration.ts'
-import { type CachedToken, cachedLoginTokens } from '../application/login-tokens/cached.ts'
+import { cachedLoginTokens } from '../application/login-tokens/cached.ts'
+import type { CachedToken } from '../application/login-tokens/cached-token.ts'
+import { createIdleCheck } from '../application/login-tokens/idle-expiry.ts'
 import { invalidatingCustomers, invalidatingLoginTokens } from '../application/login-tokens/invalidating.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
 import type { Cache } from '../application/ports/cache.ts'
@@ -50,11 +52,12 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
     clock = systemClock,
     customers = database.customers,
     loginTokens = database.loginTokens,
+    oneTimeTokens = database.oneTimeTokens,
     invalidations: shared = database.invalidations,
     throttle = database.throttle ?? memoryLoginThrottle(configuration, clock),
     passwords = createBcryptHasher(),
     blocklist = configuration.refusesCommonPasswords ? zxcvbnPasswordBlocklist() : { has: () => false },
-    secrets = tokenSecrets({ prefix: configuration.tokenPrefix }),
+    secrets = tokenSecrets({ prefix: configuration.tokenPrefix, foreign: configuration.foreignTokens }),
     serviceSecrets = configuredServiceSecrets(configuration.serviceTokens),
     ids = randomIds,
     usage = { used() {} },
@@ -65,6 +68,7 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
     customers: invalidatingCustomers(boundCalls(customers, clock), invalidations),
     // Also without a cache: other instances may have one.
     loginTokens: withCache(invalidatingLoginTokens(boundCalls(loginTokens, clock), invalidations)),
+    oneTimeTokens: boundCalls(oneTimeTokens, clock),
     invalidations,
     passwords,
     blocklist,
@@ -104,8 +108,10 @@ export function createPorts(database: OpenDatabase, options: PortsOptions): Port
   function withCache(inner: LoginTokens): LoginTokens {
     if (lifetimeMs === 0) return inner
     const { cache = createNodeCache() } = adapters
+    const { tokenIdleTtlMs: idleTtlMs } = configuration
     return cachedLoginTokens(inner, cache, invalidations, clock, {
       ttlMs: lifetimeMs,
+      isIdle: idleTtlMs === null ? undefined : createIdleCheck(idleTtlMs, usage),
       onDiscarded: metrics?.discardedFill,
     })
   }

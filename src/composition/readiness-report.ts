@@ -48,3 +48,8 @@ export async function readinessReport(
     },
   }
 }
+
+/** Whether the result of a check allows requests to be served as usual. `unknown` does not. */
+export function isPassed(result: string): boolean {
+  return result === 'ok' || result === 'no'
+}

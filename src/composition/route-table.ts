@@ -4,9 +4,12 @@ import { type OpsSource, opsRoutes } from '../adapters/http/ops-page/routes.ts'
 import { builtInRoutes } from '../adapters/http/routes/built-in-routes.ts'
 import { metricsRoute } from '../adapters/http/routes/metrics-route.ts'
 import { probeRoutes, type ReadinessReport } from '../adapters/http/routes/probe-routes.ts'
-import type { Route } from '../adapters/http/routing/declared-route.ts'
+import { sessionRoutes } from '../adapters/http/routes/session-routes.ts'
+import { verificationRoutes } from '../adapters/http/routes/verification-routes.ts'
+import type { Method, Route } from '../adapters/http/routing/declared-route.ts'
 import { createRouter } from '../adapters/http/routing/router.ts'
 import { httpUrl } from '../adapters/http/server/listen.ts'
+import { type VerifiersOptions, verifiersRoute } from '../adapters/http/verifiers/verifiers-route.ts'
 import { exposition } from '../adapters/prometheus/metric-families.ts'
 import type { OpenDatabase } from '../application/ports/database.ts'
 import type { CollectMetrics } from '../application/ports/metrics.ts'
@@ -25,6 +28,9 @@ export interface Running {
   readonly collectMetrics: CollectMetrics
   /** The data of the operator's page; null without that page. */
   readonly ops: OpsSource | null
+  /** Called for each custom route that replaces one of sessions or password. */
+  readonly onReplaced?: (method: Method, path: string) => void
+  readonly verifiers: VerifiersOptions
 }
 
 /** Returns all routes of a service, in the order of declaration. Throws `RouteRefused` for a mistake. */
@@ -34,6 +40,8 @@ export function routeTable(options: RoutesOptions, useCases: UseCases, running: 
   const describe = async () => (await describeAt(options, documented, running.url())).document
   return [
     ...documented,
+    ...verificationRoutes(useCases, configuration.foreignTokens.includes('drf')),
+    verifiersRoute(useCases, running.verifiers),
     metricsRoute('service', async () => exposition(await running.collectMetrics())),
     ...(configuration.docs ? documentationRoutes(describe, options.docs) : []),
     ...(running.ops === null ? [] : opsRoutes(useCases, running.ops)),
@@ -47,6 +55,7 @@ export function readRoutes(options: RoutesOptions): readonly Route[] {
     url: () => '',
     database: unboundDatabase(),
     collectMetrics: async () => [],
+    verifiers: unboundUseCases() as never,
     ops: options.configuration.ops ? { live: () => ({}), nowMs: () => 0, publicUrl: null } : null,
   })
   createRouter(table)
@@ -67,18 +76,30 @@ export function readDocument(options: RoutesOptions): Promise<ApiDocument> {
 function documentedRoutes(
   options: RoutesOptions,
   useCases: UseCases,
-  { readiness, database }: Pick<Running, 'readiness' | 'database'>,
+  { readiness, database, onReplaced }: Pick<Running, 'readiness' | 'database' | 'onReplaced'>,
 ): readonly Route[] {
   const { configuration, version, me } = options
+  const builtIn = builtInRoutes(useCases, {
+    version: configuration.appVersion ?? version,
+    cachesMe: configuration.tokenCacheTtlMs > 0,
+    me,
+  })
+  const own = options.routes?.(useCases, database) ?? []
+  const ownShapes = new Set(own.map(shapeOf))
+  const replaceable = sessionRoutes(useCases)
+  const replaced = replaceable.filter((route) => ownShapes.has(shapeOf(route)))
+  for (const { method, path } of replaced) onReplaced?.(method, path)
   return [
-    ...builtInRoutes(useCases, {
-      version: configuration.appVersion ?? version,
-      cachesMe: configuration.tokenCacheTtlMs > 0,
-      me,
-    }),
+    ...builtIn,
+    ...replaceable.filter((route) => !replaced.includes(route)),
     ...probeRoutes(useCases, readiness),
-    ...(options.routes?.(useCases, database) ?? []),
+    ...own,
   ]
+}
+
+/** Returns what distinguishes routes: the names of parameters do not. */
+function shapeOf({ method, path }: Route): string {
+  return `${method} ${path.replace(/:\w+/g, ':id')}`
 }
 
 async function describeAt(

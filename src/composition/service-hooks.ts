@@ -1,4 +1,5 @@
 import type { OpenDatabase } from '../application/ports/database.ts'
+import type { Customer } from '../domain/customer.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
 /**
@@ -14,6 +15,11 @@ export interface ServiceHooks<Open extends OpenDatabase = OpenDatabase> {
   onWorkerStart?(database: Open): void | Promise<void>
   /** Called in each process that serves, after its last response. */
   onWorkerStop?(database: Open): void | Promise<void>
+  /**
+   * Called in the process that serves the request, after a customer changed or reset the password: to notify the customer. It must
+   * neither throw nor wait.
+   */
+  onPasswordChange?(customer: Customer): void
 }
 
 /** Runs `onStart`, and registers `onStop`. */

@@ -1,7 +1,9 @@
 import { type RotatingServiceSecrets, serviceSecrets } from '../adapters/node-crypto/service-secrets.ts'
 import type { RunningAuditLog } from '../adapters/pino/audit-log.ts'
+import { instrumentedAuditLog } from '../adapters/prometheus/instrumented.ts'
 import type { ServiceMetrics } from '../adapters/prometheus/service-metrics.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
+import { boundCalls } from '../application/bounded-calls.ts'
 import type { OpenDatabase } from '../application/ports/database.ts'
 import type { Ports } from '../application/ports/ports.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -9,7 +11,7 @@ import { createAuditLog } from './logs.ts'
 import { createPorts } from './ports.ts'
 import { postgresDatabase } from './postgres-database.ts'
 import type { ServiceOptions } from './service-options.ts'
-import { openTokenUsage, startTokenPruning } from './token-upkeep.ts'
+import { openTokenUsage, openUndoing, startTokenPruning } from './token-upkeep.ts'
 
 /** The ports of a running service, and what it opened for them. */
 interface ServicePorts {
@@ -41,17 +43,20 @@ export async function openServicePorts(
   lifecycle.onStop(() => database.close())
 
   const serviceTokens = serviceSecrets(configuration.serviceTokens)
+  const loginTokens = boundCalls(adapters.loginTokens ?? database.loginTokens, clock)
+  const usage = openTokenUsage({ configuration, loginTokens, clock, custom: adapters.usage, log })
+  lifecycle.onStop(usage.close)
   const stores = createPorts(database, {
     configuration,
     role: 'service',
-    adapters: { ...adapters, serviceSecrets: adapters.serviceSecrets ?? serviceTokens },
-    audit,
+    adapters: { ...adapters, usage, serviceSecrets: adapters.serviceSecrets ?? serviceTokens },
+    audit: instrumentedAuditLog(audit, metrics.auditFailed),
     log,
     metrics,
   })
-  const usage = openTokenUsage({ configuration, ports: stores, custom: adapters.usage, log })
-  lifecycle.onStop(usage.close)
-  const ports: Ports = { ...stores, usage }
+  const undoing = openUndoing(configuration, stores)
+  lifecycle.onStop(undoing.close)
+  const ports: Ports = { ...stores, loginTokens: undoing.loginTokens }
   const pruning = startTokenPruning({ configuration, ports, database, log, times: pruningTimes })
   lifecycle.onStop(pruning.stop)
   return { database, ports, audit, serviceTokens }

@@ -3,33 +3,29 @@ import type { ObjectSchema } from '../adapters/http/routing/declared-route.ts'
 import { checkAddress } from '../adapters/http/server/listen.ts'
 import { startServer } from '../adapters/http/server/server.ts'
 import { isWorker } from '../adapters/node-cluster/worker.ts'
-import { openTelemetryTracing } from '../adapters/opentelemetry/tracing.ts'
 import { instrumentedUseCases } from '../adapters/prometheus/instrumented.ts'
 import { serviceMetrics } from '../adapters/prometheus/service-metrics.ts'
-import type { Configuration } from '../application/configuration.ts'
+import type { ReloadableSettings } from '../application/configuration.ts'
 import { debouncedReadiness } from '../application/jobs/readiness.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
 import type { OpenDatabase } from '../application/ports/database.ts'
 import type { Invalidations } from '../application/ports/invalidations.ts'
 import type { CollectMetrics } from '../application/ports/metrics.ts'
 import { createUseCases, type UseCases } from '../application/use-cases/use-cases.ts'
+import { askAllWorkers } from './all-workers.ts'
 import { atExit } from './at-exit.ts'
 import { connectionDrops } from './connection-drops.ts'
 import { Lifecycle, type StopOptions } from './lifecycle.ts'
 import { accessLogMode, failedRequestBudget, openAccessLog, untrustedProxyWarning } from './logs.ts'
-import { checkMetricsAddress, collectFromAllWorkers, startMetricsServer } from './metrics-server.ts'
-import { openOps } from './ops.ts'
+import { checkMetricsAddress, startMetricsServer } from './metrics-server.ts'
+import { observed } from './observed.ts'
 import { checkDatabase, readinessReport } from './readiness-report.ts'
 import { routeTable } from './route-table.ts'
 import { startOnce, startWorker } from './service-hooks.ts'
 import type { ServiceOptions } from './service-options.ts'
 import { openServicePorts } from './service-ports.ts'
-
-/** The settings that a running service can reload. */
-export type ReloadableSettings = Pick<
-  Configuration,
-  'serviceTokens' | 'logLevel' | 'databaseUrl' | 'databaseDirectUrl'
->
+import { openVerifiers } from './verifiers.ts'
+import { watchedConditions } from './watched-conditions.ts'
 
 /** A service that accepts requests. */
 export interface Service {
@@ -69,30 +65,38 @@ export async function startService<Me extends ObjectSchema, Open extends OpenDat
 }
 
 async function start<Me extends ObjectSchema, Open extends OpenDatabase>(
-  options: ServiceOptions<Me, Open>,
+  given: ServiceOptions<Me, Open>,
   lifecycle: Lifecycle,
 ): Promise<Service> {
+  const { options, tracing, ops } = observed(given)
   const { configuration, log, version } = options
   const metrics = serviceMetrics()
-  const collect = isWorker ? collectFromAllWorkers(metrics.collect) : metrics.collect
+  const all = isWorker ? askAllWorkers({ collect: metrics.collect, events: () => ops?.events() ?? [] }) : null
+  const collect = all?.collect ?? metrics.collect
 
   const { database, ports, audit, serviceTokens } = await openServicePorts(options, metrics, lifecycle)
   if (!isWorker) await startOnce(options, database, lifecycle)
   await startWorker(options, database, lifecycle)
-  const useCases = instrumentedUseCases(createUseCases(ports, configuration), metrics)
+  const onPasswordChange = options.onPasswordChange?.bind(options)
+  const useCases = instrumentedUseCases(
+    createUseCases(ports, { ...configuration, onPasswordChange }),
+    metrics,
+  )
 
   const readiness = debouncedReadiness(() => checkDatabase(database, ports.clock), ports.clock)
   lifecycle.onStop(readiness.close)
-  const ops = openOps({ configuration, version, clock: ports.clock, collect, times: options.samplingTimes })
+  const report = () => readinessReport(readiness, ports, lifecycle.isDraining)
+  const verifiers = openVerifiers({ configuration, ports, useCases, log, audit, metrics })
   const publicUrl = () => configuration.publicUrl ?? lifecycle.address
   const table = routeTable(options, useCases, {
-    readiness: () => readinessReport(readiness, ports, lifecycle.isDraining),
+    readiness: report,
     url: publicUrl,
     database,
     collectMetrics: collect,
     ops,
+    onReplaced: (method, route) => log.info('route.replaced', { method, route }),
+    verifiers,
   })
-
   const access = openAccessLog(configuration, options.accessLines)
   lifecycle.onStop(access.close)
   lifecycle.onStop(atExit(access.close))
@@ -100,22 +104,29 @@ async function start<Me extends ObjectSchema, Open extends OpenDatabase>(
   lifecycle.onStop(() => failures.close())
   // With several workers, the primary serves the metrics of all.
   if (!isWorker) {
-    const listener = await startMetricsServer(collect, useCases, log, configuration)
-    lifecycle.onStop(listener.close)
+    lifecycle.onStop((await startMetricsServer(collect, useCases, log, configuration)).close)
   }
   const settings = { ...configuration, maxConnections: connectionLimit(configuration) }
-  const drops = connectionDrops({ log, clock: ports.clock, metrics, max: settings.maxConnections })
   const server = await startServer(table, useCases, log, access, settings, {
     onEnded: metrics.requests.observe,
-    onDropped: drops,
+    onDropped: connectionDrops({ log, clock: ports.clock, metrics, max: settings.maxConnections }),
     onError: options.onError,
     onUntrustedProxy: untrustedProxyWarning(log),
     admitsLine: (address) => failures.admits('request.failed', address),
-    tracing: openTelemetryTracing(version),
+    tracing,
   })
   lifecycle.serve(server, configuration)
-  metrics.watch({ activeRequests: server.activeRequests, openConnections: server.openConnections })
-  if (ops !== null) lifecycle.onStop(ops.start(log))
+  lifecycle.onStop(verifiers.leave)
+  metrics.watch({
+    activeRequests: server.activeRequests,
+    openConnections: server.openConnections,
+    ...watchedConditions(settings, version, database, report),
+  })
+  if (ops !== null) {
+    const otherInstances = () => ports.invalidations.otherInstances?.()
+    const readers = { readiness: report, otherInstances, verifiers: () => verifiers.hub.list() }
+    lifecycle.onStop(ops.start({ collect, events: all?.events, ...readers }))
+  }
 
   return {
     url: publicUrl(),
@@ -129,6 +140,8 @@ async function start<Me extends ObjectSchema, Open extends OpenDatabase>(
       const { serviceTokens: reloaded, logLevel } = settings
       database.reload?.(settings)
       serviceTokens.rotate(reloaded)
+      ops?.mark('Settings reloaded')
+      verifiers.recheck()
       access.setMode(accessLogMode(configuration, logLevel))
       audit.silence(logLevel === 'silent')
     },

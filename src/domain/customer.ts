@@ -13,8 +13,8 @@ export interface Customer {
 
 const WHITE_SPACE = '\t\n\f\r '
 
-/** Characters without a glyph, the blank Braille pattern, and every white space but the plain space. */
-const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]|(?! )\p{White_Space}/u
+/** Characters without a glyph, the blank Braille pattern, substitutes of lost ones, and white space but the plain space. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800\ufffc\ufffd]|(?! )\p{White_Space}/u
 
 /** Returns the problem with an e-mail as one sentence, or null when it is valid. */
 export function emailProblem(email: string): string | null {

@@ -1,16 +1,20 @@
 import type { ExceededLimit, ReachedLimit } from './login-limit.ts'
 
+/** The sentence of each failure that always has the same one. The names are stable codes; never renamed. */
+const MESSAGES = {
+  missing_token: 'A bearer token is required.',
+  invalid_token: 'The token is not valid.',
+  invalid_credentials: 'The e-mail or the password is not right.',
+  invalid_service_token: 'A valid service token is required.',
+  reauthentication_required: 'A recent login is required. Please log in again.',
+  login_token_required: 'Only a login token may do this.',
+  too_many_sessions: 'The number of sessions is at its limit. End another session first.',
+  validation_failed: 'The request does not have the expected shape.',
+  unavailable: 'The service cannot respond right now. Please try again.',
+} as const
+
 /** The stable codes of the core's errors; never renamed. */
-export type Reason =
-  | 'missing_token'
-  | 'invalid_token'
-  | 'invalid_credentials'
-  | 'invalid_service_token'
-  | 'insufficient_scope'
-  | 'login_token_required'
-  | 'validation_failed'
-  | 'too_many_requests'
-  | 'unavailable'
+export type Reason = keyof typeof MESSAGES | 'insufficient_scope' | 'too_many_requests'
 
 /** An error that may be shown to the client: `message` is a whole sentence without secrets. */
 export abstract class LatchkeyError extends Error {
@@ -21,19 +25,25 @@ export abstract class LatchkeyError extends Error {
   }
 }
 
-/** No credentials were presented where a token is required (RFC 6750, section 3.1). */
-export class MissingToken extends LatchkeyError {
-  readonly reason = 'missing_token' satisfies Reason
-  constructor() {
-    super('A bearer token is required.')
+/** Returns the class of the errors of a reason, with its sentence. */
+function failure<Code extends keyof typeof MESSAGES>(reason: Code) {
+  return class extends LatchkeyError {
+    readonly reason: Code = reason
+    constructor(options?: ErrorOptions) {
+      super(MESSAGES[reason], options)
+    }
   }
 }
+
+/** No credentials were presented where a token is required (RFC 6750, section 3.1). */
+export class MissingToken extends failure('missing_token') {}
 
 /** The presented token is malformed, unknown, revoked or expired. The response is the same for all of them. */
 export class InvalidToken extends LatchkeyError {
   readonly reason = 'invalid_token' satisfies Reason
+  // Without the class between, a flood of unknown tokens costs less.
   constructor() {
-    super('The token is not valid.')
+    super(MESSAGES.invalid_token)
   }
 }
 
@@ -41,20 +51,10 @@ export class InvalidToken extends LatchkeyError {
 export class MalformedToken extends InvalidToken {}
 
 /** The login was refused. The response does not reveal why. */
-export class InvalidCredentials extends LatchkeyError {
-  readonly reason = 'invalid_credentials' satisfies Reason
-  constructor() {
-    super('The e-mail or the password is not right.')
-  }
-}
+export class InvalidCredentials extends failure('invalid_credentials') {}
 
 /** A service route was called without a configured service token. */
-export class InvalidServiceToken extends LatchkeyError {
-  readonly reason = 'invalid_service_token' satisfies Reason
-  constructor() {
-    super('A valid service token is required.')
-  }
-}
+export class InvalidServiceToken extends failure('invalid_service_token') {}
 
 /** The token is valid, but lacks an ability that the route requires. */
 export class InsufficientScope extends LatchkeyError {
@@ -79,12 +79,20 @@ export class InsufficientServiceScope extends LatchkeyError {
 }
 
 /** A named token was presented where a login token is required. */
-export class LoginTokenRequired extends LatchkeyError {
-  readonly reason = 'login_token_required' satisfies Reason
-  constructor() {
-    super('Only a login token can log out.')
+export class LoginTokenRequired extends failure('login_token_required') {}
+
+/** The login token is older than the route allows: the customer must log in again (RFC 9470). */
+export class ReauthenticationRequired extends failure('reauthentication_required') {
+  /** The age that the route allows, in milliseconds. */
+  readonly maxAgeMs: number
+  constructor(maxAgeMs: number) {
+    super()
+    this.maxAgeMs = maxAgeMs
   }
 }
+
+/** The password is right, but the customer holds as many sessions as are allowed. */
+export class TooManySessions extends failure('too_many_sessions') {}
 
 /** The problems of each field, as sentences. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>
@@ -100,12 +108,11 @@ export interface FieldDetail {
  * The input is invalid. No sentence repeats a value of the input. Without `details`, each sentence has one of the code
  * `invalid`.
  */
-export class ValidationFailed extends LatchkeyError {
-  readonly reason = 'validation_failed' satisfies Reason
+export class ValidationFailed extends failure('validation_failed') {
   readonly errors: FieldErrors
   readonly details: readonly FieldDetail[]
   constructor(errors: FieldErrors, details?: readonly FieldDetail[]) {
-    super('The request does not have the expected shape.')
+    super()
     this.errors = errors
     this.details =
       details ??
@@ -115,30 +122,29 @@ export class ValidationFailed extends LatchkeyError {
   }
 }
 
-/** Too many logins failed, by account or by address; the client may try again later (RFC 6585, section 4). */
-export class TooManyLogins extends LatchkeyError {
+/** Failures up to a limit, which the error names. */
+abstract class TooManyFailures<Limit> extends LatchkeyError {
   readonly reason = 'too_many_requests' satisfies Reason
-  readonly limit: ExceededLimit
-  constructor(limit: ExceededLimit) {
-    super('Too many logins have failed. Please try again later.')
+  readonly limit: Limit
+  constructor(limit: Limit, sentence: string) {
+    super(`${sentence} Please try again later.`)
     this.limit = limit
+  }
+}
+
+/** Too many logins failed, by account or by address; the client may try again later (RFC 6585, section 4). */
+export class TooManyLogins extends TooManyFailures<ExceededLimit> {
+  constructor(limit: ExceededLimit) {
+    super(limit, 'Too many logins have failed.')
   }
 }
 
 /** Too many tokens of an address were rejected; the client may try again later (RFC 6585, section 4). */
-export class TooManyUnknownTokens extends LatchkeyError {
-  readonly reason = 'too_many_requests' satisfies Reason
-  readonly limit: ReachedLimit
+export class TooManyUnknownTokens extends TooManyFailures<ReachedLimit> {
   constructor(limit: ReachedLimit) {
-    super('Too many tokens from this address were not valid. Please try again later.')
-    this.limit = limit
+    super(limit, 'Too many tokens from this address were not valid.')
   }
 }
 
 /** A store does not respond in time, or the outcome of a change is unknown. The client may repeat the request. */
-export class Unavailable extends LatchkeyError {
-  readonly reason = 'unavailable' satisfies Reason
-  constructor(options?: ErrorOptions) {
-    super('The service cannot answer right now. Please try again.', options)
-  }
-}
+export class Unavailable extends failure('unavailable') {}

@@ -20,20 +20,25 @@ export interface LoginToken {
   /** Fixed when the token is created; null for a token that never expires. */
   readonly expiresAtMs: number | null
   readonly revokedAtMs: number | null
-  /** Set only in lists. Null before the first use, and in a lookup by digest: it changes too often to be cached. */
+  /** As it was stored when the token was read: uses are written now and then. Null before the first one. */
   readonly lastUsedAtMs: number | null
+  /** Set only in lists: the label that the client of a login token chose. Null without one, and in a lookup by digest. */
+  readonly device: string | null
 }
 
 /** Returns a new token: neither revoked nor used. */
-export function createToken(fields: Omit<LoginToken, 'revokedAtMs' | 'lastUsedAtMs'>): LoginToken {
-  return { ...fields, revokedAtMs: null, lastUsedAtMs: null }
+export function createToken(
+  fields: Omit<LoginToken, 'revokedAtMs' | 'lastUsedAtMs' | 'device'> & Partial<Pick<LoginToken, 'device'>>,
+): LoginToken {
+  return { device: null, ...fields, revokedAtMs: null, lastUsedAtMs: null }
 }
 
 /** Returns a new login token, which expires `ttlMs` after its creation, or never when that is null. */
 export function createLoginToken({
   ttlMs,
   ...fields
-}: Pick<LoginToken, 'id' | 'customerId' | 'createdAtMs'> & { readonly ttlMs: number | null }): LoginToken {
+}: Pick<LoginToken, 'id' | 'customerId' | 'createdAtMs'> &
+  Partial<Pick<LoginToken, 'device'>> & { readonly ttlMs: number | null }): LoginToken {
   return createToken({
     ...fields,
     name: LOGIN_TOKEN_NAME,
@@ -64,6 +69,13 @@ export function tokenState(token: LoginToken, nowMs: number): TokenState {
 export interface OwnedToken {
   readonly token: LoginToken
   readonly customer: Customer
+  /** Holds a value derived from token and customer for as long as they are cached; left out when they are not. */
+  readonly memo?: Memo | undefined
+}
+
+/** A slot for one value, undefined until it is set. */
+export interface Memo {
+  value: unknown
 }
 
 /** Whether the token authenticates its owner at `nowMs`: it is active, and the customer is not disabled. */

@@ -24,9 +24,14 @@ export function isScope(text: string): boolean {
   return /^[A-Za-z0-9_.-]+(:[A-Za-z0-9_.-]+)*$/.test(text)
 }
 
-/** Returns the required scopes that are not granted. Scopes are compared exactly. */
+/** Scopes that another one includes: a verifier asks one by one while it has no connection. */
+const INCLUDED_IN: Readonly<Record<string, string>> = { introspect: 'verify' }
+
+/** Returns the required scopes that are not granted. Scopes are compared exactly; `verify` includes `introspect`. */
 export function missingScopes(granted: readonly string[], required: readonly string[]): readonly string[] {
-  return required.filter((scope) => !granted.includes(scope))
+  return required.filter(
+    (scope) => !granted.includes(scope) && !granted.includes(INCLUDED_IN[scope] ?? scope),
+  )
 }
 
 const MIN_SECRET_CHARACTERS = 32

@@ -1,11 +1,11 @@
 /** The API for a custom adapter: the ports, and the domain types that they use. */
 
 export type { Prunable } from '../application/jobs/pruning.ts'
-export type { CachedToken } from '../application/login-tokens/cached.ts'
+export type { CachedToken } from '../application/login-tokens/cached-token.ts'
 export type { AccessLog, RespondedRequest } from '../application/ports/access-log.ts'
 export type { AuditFields, AuditLog } from '../application/ports/audit-log.ts'
 export type { Cache } from '../application/ports/cache.ts'
-export type { CustomerCredentials, Customers } from '../application/ports/customers.ts'
+export type { CustomerCredentials, Customers, PasswordChange } from '../application/ports/customers.ts'
 export type { Ids } from '../application/ports/ids.ts'
 export type { Invalidation, Invalidations } from '../application/ports/invalidations.ts'
 export type { Log, LogFields } from '../application/ports/log.ts'
@@ -17,6 +17,7 @@ export type {
   LoginThrottle,
 } from '../application/ports/login-throttle.ts'
 export type {
+  IdleStep,
   LoginTokens,
   NewLogin,
   PageEnd,
@@ -25,6 +26,11 @@ export type {
   TokenPage,
   TokenUse,
 } from '../application/ports/login-tokens.ts'
+export type {
+  OneTimeToken,
+  OneTimeTokens,
+  PresentedOneTimeToken,
+} from '../application/ports/one-time-tokens.ts'
 export type { PasswordBlocklist } from '../application/ports/password-blocklist.ts'
 export type { HashingRequest, HashingSlot, PasswordHasher } from '../application/ports/password-hasher.ts'
 export type { Ports } from '../application/ports/ports.ts'
@@ -50,6 +56,7 @@ export {
   tokenState,
 } from '../domain/login-token.ts'
 export type { ServiceCaller, ServiceToken } from '../domain/service-token.ts'
+export { type Admission, type HeldSession, replaceAll } from '../domain/session.ts'
 export type { Cancellation } from '../lib/cancellation.ts'
 export type { Clock } from '../lib/clock.ts'
 export type { MaybePromise } from '../lib/maybe-promise.ts'

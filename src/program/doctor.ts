@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { measureHashing } from '../adapters/bcrypt/measure-hashing.ts'
 import { bcryptPasswordHasher } from '../adapters/bcrypt/password-hasher.ts'
 import type { Diagnosis } from '../adapters/cli/operations.ts'
-import { findExposures } from '../adapters/config/exposures.ts'
+import { findExposures, findInexactVerifiers, findUnaudited } from '../adapters/config/exposures.ts'
 import { hashingThreads } from '../adapters/config/hashing-threads.ts'
 import { type ProcessSurvey, surveyProcess } from '../adapters/config/process-configuration.ts'
 import { appendableFile, secretFile } from '../adapters/node-fs/permissions.ts'
@@ -53,8 +53,13 @@ function settingsFindings({
     ...problems.map(({ name, problem, example }) =>
       checkFailed(`settings.${name}`, 'failure', problem, `Example: ${example}`),
     ),
-    ...[...warnings, ...findExposures(configuration)].map((warning) =>
-      checkFailed('settings', 'warning', warning, 'See docs/reference/settings.md.'),
+    ...[
+      ...warnings,
+      ...findExposures(configuration),
+      ...findUnaudited(configuration),
+      ...findInexactVerifiers(configuration),
+    ].map(({ name, sentence }) =>
+      checkFailed(`settings.${name}`, 'warning', sentence, 'See docs/reference/settings.md.'),
     ),
   ]
   if (findings.length > 0) return findings

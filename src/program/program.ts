@@ -1,3 +1,4 @@
+import { lineWidth, wrapText } from '../adapters/cli/line-width.ts'
 import type { Operations } from '../adapters/cli/operations.ts'
 import { runCli } from '../adapters/cli/run-cli.ts'
 import { ignoreNativeDriver, readProcessConfiguration } from '../adapters/config/process-configuration.ts'
@@ -35,8 +36,12 @@ export async function runProgram<Me extends ObjectSchema, Open extends OpenDatab
   // Without a listener, node opens its debugger to every account of the machine.
   process.on('SIGUSR1', () => {})
   // Each command loads its modules when it runs, so that `--help` and an invalid setting do not wait for a database driver.
+  let command = ''
   const operations: Operations = {
     version: composition.version,
+    begin(words) {
+      command = words
+    },
     async serve() {
       const configuration = loadConfiguration()
       const { serve } = await import('./serve.ts')
@@ -52,7 +57,23 @@ export async function runProgram<Me extends ObjectSchema, Open extends OpenDatab
     },
     async withStore(use, options) {
       const configuration = loadConfiguration()
-      return (await import('./commands.ts')).withStore({ ...composition, configuration }, use, options)
+      return (await import('./commands.ts')).withStore(
+        { ...composition, configuration, command },
+        use,
+        options,
+      )
+    },
+    async backUp(options) {
+      const configuration = loadConfiguration()
+      return (await import('./commands.ts')).backUp({ ...composition, configuration }, options)
+    },
+    async restore(options) {
+      const configuration = loadConfiguration()
+      return (await import('./commands.ts')).restore({ ...composition, configuration }, options)
+    },
+    async upgradeData(options) {
+      const configuration = loadConfiguration()
+      return (await import('./commands.ts')).upgradeData({ ...composition, configuration }, options)
     },
     async routes() {
       const configuration = loadConfiguration()
@@ -75,6 +96,7 @@ export async function runProgram<Me extends ObjectSchema, Open extends OpenDatab
 function loadConfiguration(): Configuration {
   const { configuration, warnings } = readProcessConfiguration()
   // The primary has already printed the warnings.
-  for (const warning of isWorker ? [] : warnings) process.stderr.write(`latchkey: ${warning}\n`)
+  for (const warning of isWorker ? [] : warnings)
+    process.stderr.write(wrapText('latchkey: ', warning, lineWidth(process.stderr)))
   return configuration
 }

@@ -1,10 +1,10 @@
 import { ConfigurationRefused } from '../adapters/config/configuration-refused.ts'
 import { readProcessConfiguration, surveyProcess } from '../adapters/config/process-configuration.ts'
 import { waitForStableFiles } from '../adapters/config/stable-files.ts'
+import type { ReloadableSettings } from '../application/configuration.ts'
 import type { AuditLog } from '../application/ports/audit-log.ts'
 import type { Log } from '../application/ports/log.ts'
 import type { AdapterOverrides } from '../composition/adapters.ts'
-import type { ReloadableSettings } from '../composition/service.ts'
 
 const BEING_WRITTEN = {
   problem: 'The file is being written.',

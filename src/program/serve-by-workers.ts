@@ -1,13 +1,15 @@
 import { workerThreadPool } from '../adapters/config/hashing-threads.ts'
 import { checkAddress } from '../adapters/http/server/listen.ts'
 import { startWorkers, type Workers } from '../adapters/node-cluster/workers.ts'
+import { createEvents, markedLog, type OpsEvents } from '../adapters/ops/events.ts'
 import type { RunningAuditLog } from '../adapters/pino/audit-log.ts'
 import type { LeveledLog } from '../adapters/pino/log.ts'
-import { workerMetrics } from '../adapters/prometheus/worker-metrics.ts'
+import { primaryMetrics } from '../adapters/prometheus/primary-metrics.ts'
 import { systemClock } from '../adapters/system-clock/clock.ts'
 import type { OpenDatabase } from '../application/ports/database.ts'
 import type { MetricFamily } from '../application/ports/metrics.ts'
 import { createUseCases } from '../application/use-cases/use-cases.ts'
+import { combineRecords } from '../composition/all-workers.ts'
 import { Lifecycle } from '../composition/lifecycle.ts'
 import { createAuditLog } from '../composition/logs.ts'
 import { checkMetricsAddress, startMetricsServer } from '../composition/metrics-server.ts'
@@ -51,10 +53,13 @@ export async function serveByWorkers(options: ServeOptions): Promise<void> {
     // Open the audit log before the workers start, so that a failure is reported once, not by each worker.
     const audit = createAuditLog(configuration, adapters.audit)
     lifecycle.onStop(audit.close)
-    const database = await kind.open('primary', { configuration, log, clock: adapters.clock ?? systemClock })
+    const { clock = systemClock } = adapters
+    const events = createEvents()
+    const marked = { ...options, log: markedLog(log, events, () => clock.nowMs()) }
+    const database = await kind.open('primary', { configuration, log: marked.log, clock })
     lifecycle.onStop(() => database.close())
     await startOnce(options, database, lifecycle)
-    const workers = await startServingWorkers(options, { database, address, abandoned: signals.end })
+    const workers = await startServingWorkers(marked, { database, events, address, abandoned: signals.end })
     if (workers === null) {
       log.info('service.stopped', { signal: await signals.end, detail: 'It had not started.' })
       return lifecycle.stop({ delay: false })
@@ -75,14 +80,17 @@ export async function serveByWorkers(options: ServeOptions): Promise<void> {
 
 /** Starts the workers on the address. Resolves with null when `abandoned` resolved first. */
 function startServingWorkers(
-  { configuration, log, adapters = {} }: ServeOptions,
+  { configuration, log, adapters = {} }: ServiceOptions,
   started: {
     readonly database: OpenDatabase
+    /** The events that the primary marks. */
+    readonly events: OpsEvents
     readonly address: string
     readonly abandoned: Promise<unknown>
   },
 ): Promise<Workers | null> {
-  const { database, address, abandoned } = started
+  const { database, events, address, abandoned } = started
+  const metrics = primaryMetrics(performance.timeOrigin)
   const { invalidations = database.invalidations, throttle = database.throttle } = adapters
   const shared = workerEnvironment({ workerEnv: database.workerEnv, invalidations }, configuration)
   if (throttle === undefined) log.warn('workers.apart', { detail: SEPARATE_COUNTS })
@@ -96,9 +104,11 @@ function startServingWorkers(
       ...shared,
     },
     abandoned,
-    onEvent: ({ kind, detail }) => log[kind === 'started' ? 'info' : 'warn'](`worker.${kind}`, { detail }),
-    // The primary asks workers for metrics only.
-    combine: workerMetrics() as (responses: ReadonlyMap<number, unknown>) => Promise<unknown>,
+    onEvent({ kind, detail }) {
+      if (kind === 'ended') metrics.workerEnded()
+      log[kind === 'started' ? 'info' : 'warn'](`worker.${kind}`, { detail })
+    },
+    combine: combineRecords({ collect: metrics.collect, events: events.list }),
   })
 }
 

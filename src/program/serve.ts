@@ -1,7 +1,10 @@
 import { isWorker, workerOrders } from '../adapters/node-cluster/worker.ts'
+import { untraced } from '../adapters/opentelemetry/untraced.ts'
 import { type LeveledLog, pinoLog } from '../adapters/pino/log.ts'
-import { type ReloadableSettings, type Service, startService } from '../composition/service.ts'
+import type { ReloadableSettings } from '../application/configuration.ts'
+import { type Service, startService } from '../composition/service.ts'
 import type { ServiceOptions } from '../composition/service-options.ts'
+import { lowerPoolPriority } from './pool-priority.ts'
 import { reloadConfiguration } from './reload.ts'
 import { type ServeOptions, serveByWorkers } from './serve-by-workers.ts'
 import { endingSignal, listenToSignals } from './signals.ts'
@@ -14,13 +17,17 @@ import { createWelcome } from './welcome.ts'
 export async function serve(composition: Omit<ServiceOptions, 'log'>): Promise<void> {
   const log = pinoLog({ level: composition.configuration.logLevel })
   const options = { ...composition, log }
-  if (isWorker) return serveAsWorker(options)
-  return options.configuration.workers > 1 ? serveByWorkers(options) : serveAlone(options)
+  // Only requests are traced: heartbeats and jobs would be hundreds of thousands of traces a day.
+  return untraced(() => {
+    if (isWorker) return serveAsWorker(options)
+    return options.configuration.workers > 1 ? serveByWorkers(options) : serveAlone(options)
+  })
 }
 
 async function serveAlone(options: ServeOptions): Promise<void> {
   const { configuration, log } = options
   const signals = listenToSignals(log)
+  await lowerPoolPriority(configuration.threadPoolSize)
   const service = await startService(options)
   signals.reloadBy(() =>
     reloadConfiguration(
@@ -41,6 +48,7 @@ async function serveAlone(options: ServeOptions): Promise<void> {
 
 async function serveAsWorker(options: ServeOptions): Promise<void> {
   const orders = workerOrders()
+  await lowerPoolPriority(options.configuration.threadPoolSize)
   const service = await startService(options)
   // The primary sends only these settings.
   orders.apply((settings) => applySettings(service, options.log, settings as ReloadableSettings))

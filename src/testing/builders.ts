@@ -31,6 +31,7 @@ export function aLoginToken(different: Partial<LoginToken> & Pick<LoginToken, 'c
     expiresAtMs: createdAtMs + 86_400_000,
     revokedAtMs: null,
     lastUsedAtMs: null,
+    device: null,
     ...different,
   }
 }

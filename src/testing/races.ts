@@ -1,25 +1,38 @@
 import assert from 'node:assert/strict'
+import type { NewLogin } from '../application/ports/login-tokens.ts'
 import { Unavailable } from '../domain/errors.ts'
+import { admitSession } from '../domain/session.ts'
 import { aDigest, aLoginToken } from './builders.ts'
 import { login, type StoredCustomer, type Stores, storedCustomer, TIMEOUT_MS, unrevoked } from './stores.ts'
 
 const MAX_TRIES = 3
 
 /**
- * Logs in like `login`, and again with another token when the store is unavailable: on a busy machine, one of many parallel
- * logins may wait for the customer's row longer than the adapter allows. Returns the number of tries, too.
+ * Runs a change, and again when the store is unavailable: on a busy machine, one of many parallel changes may wait for the
+ * customer's row longer than the adapter allows. Nothing of it is then stored.
  */
-export async function loginInRace(
-  stores: Stores,
-  customer: StoredCustomer,
-): Promise<Awaited<ReturnType<typeof login>> & { readonly tries: number }> {
+export async function repeatUnavailable<T>(change: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return { ...(await login(stores, customer)), tries }
+      return await change()
     } catch (error) {
       if (!(error instanceof Unavailable) || tries === MAX_TRIES) throw error
     }
   }
+}
+
+/** Logs in like `login`, and again with another token when the store is unavailable. Returns the number of tries, too. */
+export async function loginInRace(
+  stores: Stores,
+  customer: StoredCustomer,
+  admit?: NewLogin['admit'],
+): Promise<Awaited<ReturnType<typeof login>> & { readonly tries: number }> {
+  let tries = 0
+  const issued = await repeatUnavailable(() => {
+    tries += 1
+    return login(stores, customer, {}, admit)
+  })
+  return { ...issued, tries }
 }
 
 /**
@@ -77,4 +90,32 @@ export async function raceEnding(
   }
   await Promise.all(calls)
   assert.deepEqual(await unrevoked(stores, customer.id), [], `a token outlived the ${ending}`)
+}
+
+/**
+ * Races logins with the old password against a change of the password. Asserts that afterwards only the session that changed
+ * it is active.
+ */
+export async function raceChange(stores: Stores, parallel = 6): Promise<void> {
+  const customer = await storedCustomer(stores)
+  const admit: NewLogin['admit'] = (held) =>
+    admitSession(held, { max: 100, whenFull: 'replace' }, () => false)
+  const { token } = await login(stores, customer, {}, admit)
+  const changesAfter = Math.floor(Math.random() * parallel)
+  const calls: Promise<unknown>[] = []
+  for (let index = 0; index < parallel; index += 1) {
+    if (index === changesAfter) {
+      const change = { verifiedHash: customer.passwordHash, passwordHash: 'another hash', atMs: Date.now() }
+      calls.push(
+        stores.customers.changePassword(
+          { customerId: customer.id, keepTokenId: token.id, ...change },
+          TIMEOUT_MS,
+        ),
+      )
+    }
+    calls.push(loginInRace(stores, customer, admit))
+  }
+  await Promise.all(calls)
+  const live = (await unrevoked(stores, customer.id)).map(({ id }) => id)
+  assert.deepEqual(live, [token.id], 'another token is active after the change')
 }

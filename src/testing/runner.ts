@@ -8,7 +8,7 @@ export interface TestRunner {
   it(title: string, check: (context?: TestContext) => Promise<void> | void, timeoutMs: number): unknown
 }
 
-/** What a runner passes to each test. Jest passes nothing to a function without parameters, as each `check` is. */
+/** What a runner passes to each test. Jest passes nothing, because `check` declares no parameter. */
 export interface TestContext {
   /** Marks the test as skipped. Vitest ends it by throwing. */
   skip?(reason: string): void

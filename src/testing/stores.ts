@@ -1,5 +1,6 @@
 import type { Customers } from '../application/ports/customers.ts'
-import type { LoginTokens } from '../application/ports/login-tokens.ts'
+import type { LoginTokens, NewLogin } from '../application/ports/login-tokens.ts'
+import type { OneTimeTokens } from '../application/ports/one-time-tokens.ts'
 import type { Customer } from '../domain/customer.ts'
 import type { Digest, LoginToken } from '../domain/login-token.ts'
 import { aCustomer, aDigest, aLoginToken, aPasswordHash } from './builders.ts'
@@ -23,6 +24,11 @@ export interface Stores {
   dispose(): Promise<void>
 }
 
+/** The stores with those of one-time tokens, of the same database. */
+export interface OneTimeStores extends Stores {
+  readonly oneTimeTokens: OneTimeTokens
+}
+
 /** Creates empty stores for each test of a contract. The tests of a file run one after the other. */
 export type CreateStores = () => Promise<Stores>
 
@@ -33,14 +39,11 @@ export const TIMEOUT_MS = 30_000
 type Disturbance = 'stall' | 'lockToken' | 'holdPrune'
 
 /** Returns the functions that declare the suite of a contract and its tests, each with its own stores. */
-export function sentencesOn(create: CreateStores, runner: TestRunner | undefined) {
+export function sentencesOn<Own extends Stores>(create: () => Promise<Own>, runner: TestRunner | undefined) {
   const { describe, it } = withTimeout(runner)
   return { describe, sentence, disturbed }
 
-  function sentence(
-    title: string,
-    check: (stores: Stores, context: SkippableContext) => Promise<void>,
-  ): void {
+  function sentence(title: string, check: (stores: Own, context: SkippableContext) => Promise<void>): void {
     it(title, async (context) => {
       const stores = await create()
       try {
@@ -55,10 +58,10 @@ export function sentencesOn(create: CreateStores, runner: TestRunner | undefined
   function disturbed<Name extends Disturbance>(
     name: Name,
     title: string,
-    check: (stores: Stores, disturb: NonNullable<Stores[Name]>) => Promise<void>,
+    check: (stores: Own, disturb: NonNullable<Stores[Name]>) => Promise<void>,
   ): void {
     sentence(title, async (stores, { skip }) => {
-      const disturb = stores[name]
+      const disturb: Stores[Name] = stores[name]
       if (disturb === undefined) return skip(`The stores have no function ${name}.`)
       await check(stores, disturb)
     })
@@ -87,16 +90,18 @@ export interface StoredToken {
   readonly digest: Digest
 }
 
-/** Logs the customer in. `revoked` is the number of revoked tokens, or null when the store did not accept the login. */
+/** Logs the customer in. `revoked` is the number of revoked tokens, or why the store did not accept the login. */
 export async function login(
   { loginTokens }: Stores,
   { id, passwordHash }: StoredCustomer,
   different: Partial<LoginToken> = {},
-): Promise<StoredToken & { readonly accepted: boolean; readonly revoked: number | null }> {
+  admit?: NewLogin['admit'],
+): Promise<StoredToken & { readonly accepted: boolean; readonly revoked: number | 'full' | null }> {
   const token = aLoginToken({ customerId: id, ...different })
   const digest = aDigest()
-  const revoked = await loginTokens.replace({ token, digest, verifiedHash: passwordHash }, TIMEOUT_MS)
-  return { token, digest, revoked, accepted: revoked !== null }
+  const entry = { token, digest, verifiedHash: passwordHash, ...(admit && { admit }) }
+  const revoked = await loginTokens.replace(entry, TIMEOUT_MS)
+  return { token, digest, revoked, accepted: typeof revoked === 'number' }
 }
 
 /** Stores a named token of the customer. */

@@ -5,6 +5,7 @@ import { memoryDatabase } from '../adapters/memory/database.ts'
 import { newServiceSecret } from '../adapters/node-crypto/service-secrets.ts'
 import type { Database, OpenDatabase } from '../application/ports/database.ts'
 import type { UseCases } from '../application/use-cases/use-cases.ts'
+import type { AdapterOverrides } from '../composition/adapters.ts'
 import type { RoutesOptions } from '../composition/routes-options.ts'
 import { startService } from '../composition/service.ts'
 import type { ServiceHooks } from '../composition/service-hooks.ts'
@@ -23,6 +24,8 @@ export interface TestAppOptions<
    * memory.
    */
   readonly database?: Database<Open>
+  /** Adapters that replace the defaults, such as `passwords`. */
+  readonly adapters?: Omit<AdapterOverrides, 'clock' | 'audit'>
   /** Settings as in the environment, such as `{ TOKEN_TTL: '1h' }`. The defaults suit tests. */
   readonly settings?: Readonly<Partial<Record<SettingName, string>>>
 }
@@ -65,7 +68,7 @@ export async function createTestApp<
   Me extends ObjectSchema = ObjectSchema,
   Open extends OpenDatabase = OpenDatabase,
 >(options: TestAppOptions<Me, Open> = {}): Promise<TestApp> {
-  const { settings, database = memoryDatabase() as Database<Open>, ...own } = options
+  const { settings, adapters, database = memoryDatabase() as Database<Open>, ...own } = options
   const env = { ...TEST_SETTINGS, ...settings }
   const { configuration } = readConfiguration({ env, dotEnv: null })
   const clock = neverStuck(movableClock(Date.now()))
@@ -77,7 +80,7 @@ export async function createTestApp<
     configuration,
     version: VERSION,
     database,
-    adapters: { clock, audit },
+    adapters: { ...adapters, clock, audit },
     log,
     accessLines: { write() {}, close() {} },
     onError: (error) => errors.push(error),

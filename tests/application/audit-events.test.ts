@@ -316,6 +316,8 @@ it('No event has a field for an e-mail, a secret, a password or a digest', () =>
     'customerId',
     // The name of an event.
     'deniedEvent',
+    // Of a one-time token.
+    'purpose',
     'service',
     // Names, not secrets.
     'serviceTokens',

@@ -13,7 +13,12 @@ describe('Authentication', () => {
     const customer = await core.customer()
     const { secret, token } = await core.token(customer)
     const digest = core.ports.secrets.digestOf(secret)
-    assert.deepEqual(await core.authenticate(secret, core.deadline()), { token, customer, digest })
+    assert.deepEqual(await core.authenticate(secret, core.deadline()), {
+      token,
+      customer,
+      digest,
+      memo: undefined,
+    })
   })
 
   it('refuses a token from the millisecond of its expiry on', async () => {

@@ -25,6 +25,7 @@ describe('The slot of a login in the hashing queue', () => {
           slots.held++
           return {
             hash: () => core.passwords.hash(''),
+            rehash: () => core.passwords.hash(''),
             verify: (password, hash) => core.passwords.verify(password, hash),
             leave() {
               slots.held--

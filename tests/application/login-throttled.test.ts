@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createDeadline } from '../../src/application/deadline.ts'
-import type { LoginDecision } from '../../src/application/login/login-step.ts'
+import type { Decision, LoggedIn } from '../../src/application/login/login-step.ts'
 import { throttled } from '../../src/application/login/throttled.ts'
 import type {
   LoginAdmission,
@@ -17,11 +17,11 @@ import { aRequester } from '../support/idle-ports.ts'
 const attempt = { account: 'ana@example.com', address: '192.0.2.1' }
 const taken: LoginAdmission = { kind: 'taken', slot: { ...attempt, takenAtMs: 7, isKnown: true } }
 const wait: LoginAdmission = { kind: 'wait', forMs: 25 }
-const ACCEPTED: LoginDecision = {
+const ACCEPTED: Decision<LoggedIn> = {
   kind: 'accepted',
-  login: { secret: 'secret', token: aLoginToken({ customerId: 'a-customer' }) },
+  result: { secret: 'secret', token: aLoginToken({ customerId: 'a-customer' }) },
 }
-const REFUSED: LoginDecision = { kind: 'refused', customerId: null, reason: 'unknown' }
+const REFUSED: Decision<LoggedIn> = { kind: 'refused', customerId: null, reason: 'unknown' }
 const limit = { name: 'account', failures: 10, windowMs: 900_000, retryAfterMs: 1000 } as const
 
 /** A throttle that returns these admissions in order, repeats the last one, and records the outcomes. */
@@ -36,6 +36,7 @@ function createAttempt(...admissions: readonly LoginAdmission[]) {
       assert.equal(slot.takenAtMs, 7)
       outcomes.push(outcome)
     },
+    forget: async () => {},
   }
   return {
     clock,
@@ -43,7 +44,7 @@ function createAttempt(...admissions: readonly LoginAdmission[]) {
     outcomes,
     throttle,
     takes: () => taking,
-    run: (decide: () => Promise<LoginDecision>, deadline = createDeadline(1000, clock)) =>
+    run: (decide: () => Promise<Decision<LoggedIn>>, deadline = createDeadline(1000, clock)) =>
       throttled(
         throttle,
         clock,

@@ -27,6 +27,7 @@ describe('A login', () => {
       expiresAtMs: core.clock.nowMs() + 3_600_000,
       revokedAtMs: null,
       lastUsedAtMs: null,
+      device: null,
     })
     const caller = await core.authenticate(secret, core.deadline())
     assert.deepEqual({ token: caller.token, customer: caller.customer }, { token, customer })
@@ -56,6 +57,13 @@ describe('A login', () => {
         await assert.rejects(login(core, email, password), InvalidCredentials)
       }
     }
+  })
+
+  it('accepts a password of any age', async () => {
+    const core = memoryCore()
+    const { email } = await core.customer()
+    core.clock.advance(10 * 365 * 86_400_000)
+    await core.login({ email, password: 'right' }, core.deadline())
   })
 
   it('looks up the folded e-mail, so that a store need not trim', async () => {

@@ -5,6 +5,7 @@ import type { Customers } from '../../src/application/ports/customers.ts'
 import { InvalidCredentials, InvalidToken, Unavailable, ValidationFailed } from '../../src/domain/errors.ts'
 import { type Core, memoryCore, unreachable } from '../support/core.ts'
 import { hashOf } from '../support/fakes.ts'
+import { aRequester } from '../support/idle-ports.ts'
 
 const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 const WHOLE = 'Must be a whole bcrypt hash.'
@@ -94,9 +95,9 @@ describe('Adding a customer', () => {
     ],
     [
       'a long password',
-      { password: { password: 'p'.repeat(73) } },
+      { password: { password: 'p'.repeat(1025) } },
       'password',
-      'Must have at most 72 bytes.',
+      'Must have at most 1024 bytes.',
     ],
     ['NUL in the password', { password: { password: 'pass\0word' } }, 'password', 'Must not contain NUL.'],
     [
@@ -127,6 +128,31 @@ describe('Adding a customer', () => {
     const core = memoryCore()
     await add(core)
     assert.deepEqual(core.announced, [])
+  })
+})
+
+describe('A new password of words that are guessed first', () => {
+  const WORDS = 'Must not consist of words of the e-mail, the name or the service.'
+  const settings = { publicUrl: 'https://api.acme.example' }
+  const refused = isRefusal('password', WORDS)
+
+  it('is refused: of the e-mail, the name, the address of the service, and its product', async () => {
+    const core = memoryCore(undefined, settings)
+    for (const password of ['ana@example', 'Lopez-1985', 'acme.2026', 'Latchkey1'])
+      await assert.rejects(add(core, { name: 'Ana Lopez', password: { password } }), refused, password)
+    const customer = await add(core, { name: 'Ana Lopez' })
+    assert.ok(customer)
+    const set = (password: NewPassword, id = customer.id) =>
+      core.customers.setPassword(id, password, core.deadline())
+    await assert.rejects(set({ password: 'Lopez-1985' }), refused)
+    await assert.rejects(set({ password: 'acme.2026' }, 'x'), refused)
+    assert.equal(await set({ password: 'Lopez-1985' }, 'x'), null)
+    assert.equal(await set({ password: 'the horse of Lopez' }), 0)
+  })
+
+  it('is accepted where common passwords are', async () => {
+    const core = memoryCore(undefined, { ...settings, refusesCommonPasswords: false })
+    assert.ok(await add(core, { password: { password: 'acme.2026' } }))
   })
 })
 
@@ -162,8 +188,8 @@ describe('Setting a password', () => {
     const { id, email } = await core.customer()
     const set = (password: Parameters<Core['customers']['setPassword']>[1]) =>
       core.customers.setPassword(id, password, core.deadline())
-    const long = 'Must have at most 72 bytes.'
-    await assert.rejects(set({ password: '€'.repeat(25) }), isRefusal('password', long))
+    const long = 'Must have at most 1024 bytes.'
+    await assert.rejects(set({ password: '€'.repeat(342) }), isRefusal('password', long))
     await assert.rejects(set({ passwordHash: `${HASH}\r` }), isRefusal('password_hash', WHOLE))
     assert.equal(await storedHash(core, email), hashOf('right'))
     assert.deepEqual(core.announced, [])
@@ -266,5 +292,81 @@ describe('A change that revokes tokens', () => {
     const { id } = await core.customer({ disabledAtMs: 1 })
     await core.customers.enable(id, core.deadline())
     assert.deepEqual(core.announced, [])
+  })
+})
+
+describe('Looking at a customer', () => {
+  const requestedBy = { requester: aRequester({ requestId: 'r1', address: '192.0.2.7' }), service: 'oncall' }
+  const viewed = { event: 'customer.viewed', requestId: 'r1', address: '192.0.2.7', service: 'oncall' }
+
+  it('finds it by e-mail, ID and the ID of a token, with the failures that count, and is recorded', async () => {
+    const failures = { failures: 2, lockedAddresses: 1, guessesUntilMs: null }
+    const asked: string[] = []
+    const core = memoryCore(({ throttle }) => ({
+      throttle: {
+        ...throttle,
+        async read(account) {
+          asked.push(account)
+          return failures
+        },
+      },
+    }))
+    const customer = await core.customer({ email: 'Ana@Example.com' })
+    const { token } = await core.token(customer)
+    for (const search of [{ email: 'ANA@example.com' }, { id: customer.id }, { id: token.id }])
+      assert.deepEqual(await core.customers.view(search, core.deadline(), requestedBy), {
+        customer,
+        failures,
+      })
+    assert.deepEqual(asked, Array(3).fill('ana@example.com'))
+    assert.deepEqual(core.recorded, Array(3).fill({ ...viewed, customerId: customer.id }))
+  })
+
+  it('has no failures where the store cannot list them', async () => {
+    const core = memoryCore()
+    const customer = await core.customer()
+    const found = await core.customers.view({ id: customer.id }, core.deadline(), requestedBy)
+    assert.deepEqual(found, { customer, failures: null })
+  })
+
+  it('returns null for an unknown one, and is recorded', async () => {
+    const core = memoryCore()
+    for (const search of [{ email: 'nobody@example.com' }, { id: 'x' }])
+      assert.equal(await core.customers.view(search, core.deadline(), requestedBy), null)
+    assert.deepEqual(core.recorded, Array(2).fill({ ...viewed, customerId: null }))
+  })
+})
+
+describe('Unlocking a customer', () => {
+  const requestedBy = { requester: aRequester({ requestId: 'r1', address: '192.0.2.7' }), service: 'oncall' }
+  const who = { requestId: 'r1', address: '192.0.2.7', service: 'oncall' }
+
+  it('forgets the failed logins of the account and keeps the sessions', async () => {
+    const forgotten: string[] = []
+    const core = memoryCore(({ throttle }) => ({
+      throttle: { ...throttle, forget: async (account) => void forgotten.push(account) },
+    }))
+    const customer = await core.customer({ email: 'Ana@Example.com' })
+    const { secret } = await core.token(customer)
+    assert.equal(await core.customers.unlock(customer, core.deadline()), 0)
+    assert.deepEqual(forgotten, ['ana@example.com'])
+    assert.deepEqual(core.recorded, [{ event: 'customer.unlocked', customerId: customer.id }])
+    await core.authenticate(secret, core.deadline())
+  })
+
+  it('frees the slots of the sessions where logins are refused at the limit', async () => {
+    const core = memoryCore(undefined, { loginSessionsFull: 'refuse' })
+    const customer = await core.customer()
+    await core.token(customer)
+    const bot = await core.token(customer, { name: 'bot' })
+    assert.equal(await core.customers.unlock(customer, core.deadline(), requestedBy), 1)
+    const of = { ...who, customerId: customer.id }
+    assert.deepEqual(core.recorded.splice(0), [
+      { ...of, event: 'customer.unlocked' },
+      { ...of, event: 'token.revoked', reason: 'operator', count: 1 },
+    ])
+    await core.authenticate(bot.secret, core.deadline())
+    assert.equal(await core.customers.unlock(customer, core.deadline(), requestedBy), 0)
+    assert.deepEqual(core.recorded, [{ ...of, event: 'customer.unlocked' }])
   })
 })

@@ -40,6 +40,7 @@ describe('A named token', () => {
       expiresAtMs,
       revokedAtMs: null,
       lastUsedAtMs: null,
+      device: null,
     })
     const fields = {
       customerId,

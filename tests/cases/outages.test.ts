@@ -171,7 +171,7 @@ describe('the report of a failure', () => {
     await holder.query('begin')
     await holder.query('lock table customers in access exclusive mode')
     const late = await login().finally(() => holder.query('rollback'))
-    const again = 'The service cannot answer right now. Please try again.'
+    const again = 'The service cannot respond right now. Please try again.'
     assert.deepEqual(late.body, failure(503, again, 'unavailable'))
     assert.equal((await app.call('/api/login', { body: { ...body, email: '\ud800' } })).status, 422)
 

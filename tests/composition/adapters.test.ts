@@ -6,7 +6,7 @@ import { memoryLoginThrottle } from '../../src/adapters/memory/login-throttle.ts
 import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
-import type { CachedToken } from '../../src/application/login-tokens/cached.ts'
+import type { CachedToken } from '../../src/application/login-tokens/cached-token.ts'
 import type { Database, OpenDatabase } from '../../src/application/ports/database.ts'
 import type { Ports } from '../../src/application/ports/ports.ts'
 import type { AdapterOverrides } from '../../src/composition/adapters.ts'
@@ -31,7 +31,7 @@ const log = recordingLog()
 /** A custom adapter of every port, each an instance of a class, and the names of those that were called. */
 async function createAdapters() {
   const called = new Set<keyof AdapterOverrides>()
-  const { customers, loginTokens, invalidations } = await memoryDatabase().open('service', {
+  const { customers, loginTokens, oneTimeTokens, invalidations } = await memoryDatabase().open('service', {
     configuration,
     log,
     clock,
@@ -40,6 +40,7 @@ async function createAdapters() {
   const ports = {
     customers,
     loginTokens,
+    oneTimeTokens,
     invalidations,
     throttle: memoryLoginThrottle(configuration, clock),
     passwords: fakePasswords(),
@@ -90,10 +91,11 @@ const uselessDatabase: Database = {
   open: async () => {
     const failing = new Proxy({} as never, {
       get: () => () => assert.fail('The store of the database was called.'),
-    }) as OpenDatabase['customers'] & OpenDatabase['loginTokens']
+    }) as OpenDatabase['customers'] & OpenDatabase['loginTokens'] & OpenDatabase['oneTimeTokens']
     return {
       customers: failing,
       loginTokens: failing,
+      oneTimeTokens: failing,
       invalidations: failing as never,
       throttle: failing as never,
       ready: async () => true,
@@ -114,13 +116,14 @@ describe('Custom adapters', () => {
       accessLines: { write() {}, close() {} },
     })
     t.after(() => service.stop({ delay: false }))
-    const { customers, deadline } = service.useCases
+    const { customers, oneTimeTokens, deadline } = service.useCases
     await customers.add({ email: EMAIL, name: null, password: { password: PASSWORD } }, deadline())
 
     const { token } = (
       await callAt(service.url, '/api/login', { body: { email: EMAIL, password: PASSWORD } })
     ).body
     assert.match(token, /^custom_/)
+    assert.equal(await oneTimeTokens.find({ secret: token, purpose: 'x' }, deadline()), null)
     for (let times = 0; times < 2; times++)
       assert.equal((await callAt(service.url, '/api/me', { token })).status, 200)
     assert.equal(cache.size, 1)

@@ -45,6 +45,28 @@ describe('The hooks of a service', () => {
   })
 })
 
+test('The hook of a password change is called once for each change and reset, with the customer', async (t) => {
+  const notified: string[] = []
+  const app = await createTestApp({ onPasswordChange: ({ id }) => void notified.push(id) })
+  t.after(() => app.close())
+  const { id, email, password } = await app.customer()
+  const { token } = (await app.call('/api/login', { body: { email, password } })).body
+  const change = async (current: string) => {
+    const body = { current_password: current, new_password: 'another horse 10' }
+    return (await app.call('/api/password', { token: token as string, body })).status
+  }
+  assert.deepEqual([await change('wrong password'), await change(password)], [401, 200])
+  assert.deepEqual(notified, [id])
+  const { oneTimeTokens, passwords, deadline } = app.useCases
+  const presented = { customerId: id, purpose: 'password-reset', ttlMs: 1000 }
+  const { secret = '' } = (await oneTimeTokens.issue(presented, deadline())) ?? {}
+  const reset = { secret, purpose: 'password-reset', newPassword: 'a third horse 11' }
+  const from = { requestId: 'r1', address: '192.0.2.7' }
+  assert.ok(await passwords.reset(reset, deadline(), from))
+  assert.equal(await passwords.reset(reset, deadline(), from), null)
+  assert.deepEqual(notified, [id, id])
+})
+
 test('createTestApp runs on a real database, whose typed pool has a deadline for each call', async (t) => {
   const folder = await temporaryFolder()
   t.after(() => folder.remove())

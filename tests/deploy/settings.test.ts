@@ -8,6 +8,7 @@ import { parse } from 'yaml'
 import { readConfiguration } from '../../src/adapters/config/read-configuration.ts'
 import { SETTINGS } from '../../src/adapters/config/settings.ts'
 import { DEPLOY, isInstalled } from '../support/balancer.ts'
+import { fencedBlocks } from '../support/fenced-blocks.ts'
 import { hasHaProxy, openHaProxy } from '../support/haproxy.ts'
 import { hasNginx, openNginx } from '../support/nginx.ts'
 
@@ -18,6 +19,11 @@ const nginx = readUncommented('nginx.conf')
 const dockerfile = read('Dockerfile')
 const unit = read('latchkey.service')
 const compose = parse(read('compose.yaml'))
+
+interface ComposeService {
+  readonly environment?: Readonly<Record<string, string>>
+  readonly secrets?: readonly string[]
+}
 
 /** The configuration that the service reads from these settings. */
 const readSettings = (env: Record<string, string>) => readConfiguration({ env, dotEnv: null }).configuration
@@ -48,7 +54,7 @@ describe('the deployment files', () => {
     const named = [...inDockerfile, ...inUnit].map(([, name = '']) => name).concat(Object.keys(composeEnv))
     assert.ok(named.length >= 8)
     assert.deepEqual(
-      named.filter((name) => name !== 'NODE_ENV' && !names.has(name)),
+      named.filter((name) => !['NODE_ENV', 'PATH'].includes(name) && !names.has(name)),
       [],
     )
   })
@@ -92,6 +98,21 @@ describe('the deployment files', () => {
     assert.match(nginx, /proxy_set_header X-Forwarded-For \$proxy_add_x_forwarded_for;/)
   })
 
+  test('show one loop that restarts the instances of compose, which recreates them', () => {
+    const [, comment = ''] = /^# {3}(for n in .*)$/m.exec(read('compose.yaml')) ?? []
+    const [loop = ''] = fencedBlocks('docs/operations/deployment.md', 'sh').filter((block) =>
+      block.startsWith('for'),
+    )
+    assert.equal(
+      loop
+        .replace(/\n {2}/, ' ')
+        .replace(/\n/, '; ')
+        .trim(),
+      comment,
+    )
+    assert.match(comment, / --force-recreate /)
+  })
+
   test('start four hardened instances behind the configured balancer', () => {
     const { services } = compose
     for (const name of ['latchkey1', 'latchkey2', 'latchkey3', 'latchkey4']) {
@@ -101,28 +122,36 @@ describe('the deployment files', () => {
       assert.equal(services.balancer.environment[name.toUpperCase()], `${name}:3000`)
     }
     assert.deepEqual(services.balancer.volumes, ['./haproxy.cfg:/usr/local/etc/haproxy/haproxy.cfg:ro'])
-    assert.doesNotMatch(read('compose.yaml'), /_PASSWORD: (?!\$\{(POSTGRES|OWNER|SERVICE)_PASSWORD[:}])/)
+  })
+
+  test('keep every secret of compose in a file, and in no variable', () => {
+    for (const [name, { environment = {}, secrets = [] }] of Object.entries<ComposeService>(compose.services))
+      for (const [variable, value] of Object.entries(environment)) {
+        assert.doesNotMatch(variable, /(PASSWORD|_URL|TOKENS)$/, `${name}: ${variable}`)
+        if (variable.endsWith('_FILE'))
+          assert.ok(secrets.includes(value.replace('/run/secrets/', '')), `${name}: ${value}`)
+      }
+    const files = Object.entries<{ file: string }>(compose.secrets)
+    assert.equal(files.length, 4)
+    for (const [name, { file }] of files) assert.equal(file, `secrets/${name}`)
   })
 
   test('run the instances as the role of the service, after the owner has applied the migrations', () => {
     const { services } = compose
-    const { DATABASE_URL, MIGRATE } = composeEnv
-    assert.deepEqual(
-      [new URL(DATABASE_URL.replaceAll(/\$\{.*?\}/g, 'x')).username, MIGRATE],
-      ['latchkey', 'off'],
-    )
+    const { DATABASE_URL_FILE, MIGRATE } = composeEnv
+    assert.deepEqual([DATABASE_URL_FILE, MIGRATE], ['/run/secrets/service-url', 'off'])
     assert.deepEqual(services.latchkey1.depends_on, {
       migrate: { condition: 'service_completed_successfully' },
     })
     const { command, environment } = services.migrate
     assert.deepEqual(command, ['migrate'])
-    assert.match(environment.DATABASE_URL, /^postgres:\/\/latchkey_owner:\$\{OWNER_PASSWORD\}@/)
+    assert.equal(environment.DATABASE_URL_FILE, '/run/secrets/owner-url')
     const files = services.database.volumes.filter((volume: string) =>
       volume.includes('docker-entrypoint-initdb.d'),
     )
     assert.deepEqual(
       files.map((volume: string) => volume.split(':')[0]),
-      ['./roles.sql', './passwords.sql'],
+      ['./roles.sql', './compose-passwords.sql'],
     )
   })
 

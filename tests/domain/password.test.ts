@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
+  consistsOfWords,
+  exceedsBcrypt,
+  importedPasswordHash,
   isWholePasswordHash,
   newPasswordProblem,
   passwordHashProblem,
@@ -10,13 +13,13 @@ import {
 const ILL_FORMED = 'Must be well-formed text.'
 const NUL = 'Must not contain NUL.'
 const SHORT = 'Must have at least 8 characters.'
-const LONG = 'Must have at most 72 bytes.'
+const LONG = 'Must have at most 1024 bytes.'
 const HASH = '$2b$04$abcdefghijklmnopqrstuuNQrW4HtpbvUPwWirnrwjC4bel4JAS1u'
 const TAIL = HASH.slice(7)
 
 describe('A new password', () => {
   // Public case 062
-  it('has at most 72 bytes, whatever its number of characters', () => {
+  it('has at most 1,024 bytes, whatever its number of characters', () => {
     for (const [character, bytes] of [
       ['p', 1],
       ['\u007f', 1],
@@ -29,15 +32,21 @@ describe('A new password', () => {
       ['🦊', 4],
       ['\u{10ffff}', 4],
     ] as const) {
-      const full = character.repeat(72 / bytes)
+      const full = character.repeat(Math.floor(1024 / bytes)) + 'x'.repeat(1024 % bytes)
       assert.equal(newPasswordProblem(full), null, character)
-      assert.equal(newPasswordProblem(full.slice(0, -character.length) + 'x'.repeat(bytes - 1)), null)
       assert.equal(newPasswordProblem(`${full}x`), LONG, character)
+      const block = character.repeat(72 / bytes)
+      assert.equal(exceedsBcrypt(block), false, character)
+      assert.equal(exceedsBcrypt(`${block}x`), true, character)
     }
-    assert.equal(newPasswordProblem('p'.repeat(71)), null)
-    assert.equal(newPasswordProblem('€'.repeat(25)), LONG)
-    assert.equal(newPasswordProblem(`${'p'.repeat(71)}é`), LONG)
-    assert.equal(newPasswordProblem(`${'p'.repeat(69)}🦊`), LONG)
+    assert.equal(newPasswordProblem('€'.repeat(342)), LONG)
+    assert.equal(newPasswordProblem(`${'p'.repeat(1023)}é`), LONG)
+    assert.equal(newPasswordProblem(`${'p'.repeat(1021)}🦊`), LONG)
+  })
+
+  it('has at least the configured number of characters', () => {
+    assert.equal(newPasswordProblem('🦊'.repeat(15), 15), null)
+    assert.equal(newPasswordProblem('p'.repeat(14), 15), 'Must have at least 15 characters.')
   })
 
   it('has at least 8 characters, whatever their number of UTF-16 units', () => {
@@ -64,6 +73,8 @@ describe('A new password', () => {
   // Public case 068
   it('is not a hash', () => {
     assert.equal(newPasswordProblem(HASH), 'Must be a password, not the hash of one.')
+    for (const prefix of ['bcrypt$', 'bcrypt_sha256$'])
+      assert.equal(newPasswordProblem(prefix + HASH), 'Must be a password, not the hash of one.')
     assert.equal(newPasswordProblem(HASH.slice(1)), null)
   })
 })
@@ -93,6 +104,12 @@ describe('A complete hash', () => {
         assert.equal(isWholePasswordHash(hash), cost >= 4 && cost <= 15, hash.slice(0, 7))
       }
     }
+  })
+
+  it('may be of the SHA-256 of the password, in Django’s form', () => {
+    assert.equal(isWholePasswordHash(`bcrypt_sha256$${HASH}`), true)
+    for (const other of ['bcrypt_sha256', 'bcrypt_sha256$$', 'bcrypt$', 'BCRYPT_SHA256$', ' bcrypt_sha256$'])
+      assert.equal(isWholePasswordHash(other + HASH), false, other)
   })
 
   it('has only the 64 characters of its alphabet', () => {
@@ -147,6 +164,12 @@ describe('A hash from another system is validated and reports', () => {
   const version = 'Must be bcrypt of the version $2a$, $2b$ or $2y$.'
   for (const [title, hash, problem] of [
     ['no problem if it is complete', HASH, null],
+    ['no problem in Django’s form', `bcrypt_sha256$${HASH}`, null],
+    [
+      'the problem behind the prefix of Django’s form',
+      `bcrypt_sha256$${HASH}x`,
+      'Has 61 characters, expected 60.',
+    ],
     ['its emptiness', '', 'Must not be empty.'],
     // Public case 060
     ['its length', HASH.slice(0, -1), 'Has 59 characters, expected 60.'],
@@ -162,4 +185,46 @@ describe('A hash from another system is validated and reports', () => {
   ] as const) {
     it(title, () => assert.equal(passwordHashProblem(hash), problem))
   }
+})
+
+describe('An imported hash', () => {
+  it('loses the prefix that Django adds to bcrypt', () => {
+    assert.equal(importedPasswordHash(`bcrypt$${HASH}`), HASH)
+    for (const hash of [HASH, `bcrypt_sha256$${HASH}`, 'bcrypt$', 'bcrypt$1$', `bcrypt$bcrypt$${HASH}`])
+      assert.equal(importedPasswordHash(hash), hash)
+  })
+})
+
+describe('A password consists of words', () => {
+  const texts = ['latchkey', 'https://api.acme.example', 'Ana.Lopez@example.com', 'Ana Łopez-Núñez 🦊']
+
+  for (const password of [
+    'latchkey',
+    'Latchkey2026!',
+    'ACME-1234',
+    '!!api..acme!!',
+    'ana.lopez@example.com',
+    'AnaLopez1985',
+    'lopezana',
+    'núñez-ŁOPEZ',
+    'xyz ana 12',
+  ])
+    it(`when fewer than four letters are beside them: ${password}`, () =>
+      assert.equal(consistsOfWords(password, texts), true))
+
+  for (const password of [
+    'anaconda on skis',
+    'acme horse battery',
+    '83164209751',
+    'correct horse',
+    '',
+    'an-Al',
+  ])
+    it(`and otherwise not: ${JSON.stringify(password)}`, () =>
+      assert.equal(consistsOfWords(password, texts), false))
+
+  it('only of words of at least three characters', () => {
+    assert.equal(consistsOfWords('jo 12345', ['jo@x', '']), false)
+    assert.equal(consistsOfWords('joe 12345', ['joe@x']), true)
+  })
 })

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestDatabase } from '../support/database.ts'
 import { madeCustomers } from '../support/made-customers.ts'
 import { PASSWORD, type RunningApp, startApp } from '../support/running-app.ts'
-import { runLatchkey, startLatchkey, temporaryFolder } from '../support/running-process.ts'
+import {
+  runLatchkey,
+  shellCommand,
+  startLatchkey,
+  startProcess,
+  temporaryFolder,
+} from '../support/running-process.ts'
 
 /** A pool left open would keep a command alive for a minute. */
 const LEFT_OPEN_MS = 30_000
@@ -139,5 +146,53 @@ describe('a command in a separate process', () => {
     assert.equal(code, 0)
     assert.equal(new Set(stdout.match(/customer-\d+@example\.com/g)).size, 5000)
     assert.ok(stdout.endsWith('\n'))
+  })
+})
+
+const hasTerminal = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux')
+
+describe('a command on a terminal of 80 columns', {
+  skip: !hasTerminal && 'NOT TESTED: script of util-linux is not installed',
+}, () => {
+  test('prints no wider line', async () => {
+    const { email } = await app.addCustomer()
+    await app.login(email)
+    await latchkey([
+      'token',
+      'create',
+      email,
+      '--name',
+      'a bot',
+      '--ability',
+      'orders:read',
+      '--ability',
+      'a:b',
+    ])
+    for (const args of [
+      ['doctor'],
+      ['routes'],
+      ['customer', 'list'],
+      ['customer', 'show', email],
+      ['token', 'list'],
+      ['token', 'list', email],
+      ['token', 'create', email, '--name', 'b', '--expires', 'tomorrow'],
+      ['token', 'revoke'],
+      ['customer', 'delete', email, '--yes'],
+      ['customer', 'import', '--help'],
+    ]) {
+      const command = `stty cols 80; ${shellCommand(...args)}`
+      const { env, cwd } = options()
+      const { stdout } = await startProcess('script', ['--quiet', '--command', command, '/dev/null'], {
+        cwd,
+        env,
+      }).ended
+      assert.notEqual(stdout, '')
+      assert.deepEqual(
+        // A value without a space, such as an address, is not broken.
+        stdout.split(/\r?\n/).filter((line) => line.length > 80 && line.trim().split(/\s+/).length > 2),
+        [],
+        args.join(' '),
+      )
+    }
   })
 })

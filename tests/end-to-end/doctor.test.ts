@@ -128,7 +128,7 @@ describe('doctor', { skip: postgresAlone }, () => {
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(stdout, /^SETTING +VALUE +FROM\nHOST +127\.0\.0\.1 +default\n/m)
     assert.match(stdout, /^SERVICE_TOKENS +monitor=\*\*\* +environment$/m)
-    assert.match(stdout, /^warning {2}settings: BCRYPT_COST is below 10.*\n {9}\S/m)
+    assert.match(stdout, /^warning {2}settings\.BCRYPT_COST: BCRYPT_COST is below 10.*\n {9}\S/m)
     assert.match(
       stdout,
       /^ok {7}database\.link: A notification is received on the listener connection after \d+ ms\.$/m,

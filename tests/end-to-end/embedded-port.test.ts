@@ -61,7 +61,11 @@ describe('a service whose embedded PostgreSQL died and lost its port', { skip: p
     const taker = await takePort(dataDirectory, port)
     await service.until(/embedded_postgres\.restart_failed/)
     await new Promise((resolve) => taker.close(resolve))
-    await service.until(/embedded_postgres\.restarted/)
+    // With the folder, the reason and the duration.
+    await service.until(
+      /"detail":"Data folder [^"]+, The embedded [^"]+","event":"embedded_postgres\.restart_failed"/,
+    )
+    await service.until(/"detail":"Data folder [^"]+, after \d+ ms","event":"embedded_postgres\.restarted"/)
     await until(() => isReady(url))
     assert.equal(findPostmaster(dataDirectory)?.port, port)
     service.child.kill('SIGTERM')

@@ -95,6 +95,18 @@ describe('the first minute on the embedded PostgreSQL', { skip: postgresAlone },
     }
   })
 
+  test('no variable of the shell changes how the database is created', async (t) => {
+    const { path, remove } = await temporaryFolder()
+    t.after(remove)
+    const env = {
+      ...{ PGPORT: '1', PGDATA: '/nonexistent', PGSERVICE: 'none', PGPASSFILE: '/nonexistent' },
+      ...{ PGSSLROOTCERT: '/nonexistent', PGOPTIONS: '-c default_transaction_read_only=on' },
+      ...{ PGTZ: 'Mars/Phobos', TZ: 'Mars/Phobos', LC_ALL: 'xx_XX.UTF-8', LANG: 'xx_XX' },
+    }
+    const { code, stderr } = await runLatchkey(['migrate'], { cwd: path, env })
+    assert.deepEqual([code, stderr], [0, ''])
+  })
+
   test('a later start creates no customer, and commands use the database of the running service', async (t) => {
     const beganMs = performance.now()
     const service = startLatchkey([], { cwd: folder.path, env: { PORT: '0' } })

@@ -27,7 +27,12 @@ describe('the metrics of a service', () => {
   before(async () => {
     app = await startApp({
       routes: orderRoutes,
-      env: { TOKEN_CACHE_MAX: String(CACHE_ENTRIES), DATABASE_POOL_MAX: '3', LOGIN_LIMIT_ACCOUNT: '1/15m' },
+      env: {
+        TOKEN_CACHE_MAX: String(CACHE_ENTRIES),
+        DATABASE_POOL_MAX: '3',
+        LOGIN_LIMIT_ACCOUNT: '1/15m',
+        AUDIT_LOG: '/dev/null',
+      },
     })
     email = (await app.addCustomer()).email
     const others = await Promise.all(Array.from({ length: CACHE_ENTRIES }, () => app.addCustomer()))

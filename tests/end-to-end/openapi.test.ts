@@ -17,8 +17,16 @@ const ID = '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34'
 const OTHER_ID = '00000000-0000-4000-8000-000000000000'
 const OTHER_SERVICE_SECRET = `another-${SERVICE_SECRET}`
 
-/** Statuses that these calls do not cause: a slow network, a rate limit, a bug and an unreachable database. */
-const UNTRIGGERED_STATUSES = ['408', '429', '500', '503']
+/** Statuses that these calls do not cause: a slow network, all sessions in use, a rate limit, a bug and an unreachable database. */
+const UNTRIGGERED_STATUSES = ['408', '409', '429', '500', '503']
+/** These require a login token, and end it. */
+const NEED_LOGIN_TOKEN = new Set([
+  'postLogout',
+  'getSessions',
+  'deleteSessionsById',
+  'deleteSessions',
+  'postPassword',
+])
 
 interface Call {
   readonly token?: string | null
@@ -53,7 +61,7 @@ describe('the OpenAPI document of a service', () => {
 
   test('is valid OpenAPI 3.1 and has every route except the documentation', async () => {
     assert.deepEqual(await faultsOf(document), [])
-    assert.equal(operationsOf(document).length, 11)
+    assert.equal(operationsOf(document).length, 15)
   })
 
   test('matches the response of every operation to valid and invalid calls', async (t) => {
@@ -122,19 +130,24 @@ describe('the OpenAPI document of a service', () => {
   async function goodCall({ operationId, security, requestBody }: DocumentedOperation): Promise<Call> {
     const [scheme] = Object.keys(security[0] ?? {})
     const example = requestBody?.content?.['application/json']?.example
-    const body = operationId === 'postLogin' ? { email: customer.email, password: PASSWORD } : example
-    return {
-      token:
-        operationId === 'postLogout'
-          ? await app.login(customer.email)
-          : scheme === 'loginToken'
-            ? await app.addToken(customer, security[0]?.loginToken ?? [])
-            : scheme === 'serviceToken'
-              ? SERVICE_SECRET
-              : null,
-      id: ID,
-      body: body === undefined ? undefined : JSON.stringify(body),
-    }
+    const body =
+      operationId === 'postLogin'
+        ? { email: customer.email, password: PASSWORD }
+        : operationId === 'postPassword'
+          ? { current_password: PASSWORD, new_password: PASSWORD }
+          : example
+    const token = NEED_LOGIN_TOKEN.has(operationId)
+      ? await app.login(customer.email)
+      : scheme === 'loginToken'
+        ? await app.addToken(customer, security[0]?.loginToken ?? [])
+        : scheme === 'serviceToken'
+          ? SERVICE_SECRET
+          : null
+    const isSession = operationId === 'deleteSessionsById'
+    const id = isSession
+      ? (await app.call('/api/sessions', { method: 'GET', token: String(token) })).body.sessions[0].id
+      : ID
+    return { token, id, body: body === undefined ? undefined : JSON.stringify(body) }
   }
 
   async function badCalls(operation: DocumentedOperation, good: Call): Promise<readonly Call[]> {
@@ -149,7 +162,7 @@ describe('the OpenAPI document of a service', () => {
     if ((operation['x-abilities'] ?? []).length > 0)
       calls.push({ ...good, token: await app.addToken(customer, []) })
     if ((operation['x-scopes'] ?? []).length > 0) calls.push({ ...good, token: OTHER_SERVICE_SECRET })
-    if (operationId === 'postLogout') calls.push({ ...good, token: await app.addToken(customer, ['*']) })
+    if (NEED_LOGIN_TOKEN.has(operationId)) calls.push({ ...good, token: await app.addToken(customer, ['*']) })
     if (operationId === 'postLogin')
       calls.push({ ...good, body: JSON.stringify({ email: customer.email, password: 'wrong' }) })
     if (requestBody !== undefined)
@@ -159,7 +172,8 @@ describe('the OpenAPI document of a service', () => {
         { ...good, headers: { 'Content-Type': 'text/plain' } },
         { ...good, headers: { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' } },
       )
-    if (parameters.some((one) => one.in === 'query')) calls.push({ ...good, query: '?limit=many' })
+    if (parameters.some((one) => one.in === 'query'))
+      calls.push({ ...good, query: operationId === 'deleteSessions' ? '?except=another' : '?limit=many' })
     if (parameters.some((one) => one.in === 'path' && one.schema.format === 'uuid'))
       calls.push({ ...good, id: 'no-uuid' }, { ...good, id: OTHER_ID })
     else if (parameters.some((one) => one.in === 'path')) calls.push({ ...good, id: 'unknown' })

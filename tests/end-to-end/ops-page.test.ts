@@ -76,7 +76,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     await page.fill('#token', '')
     await keyboard.type(SERVICE_SECRET)
     await keyboard.press('Enter')
-    await page.waitForSelector('#state:text-is("Live")')
+    await page.waitForSelector('#verdict:text-is("All checks pass.")')
     assert.equal(await page.inputValue('#token'), '')
 
     const secret = await app.login(email)
@@ -97,7 +97,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     await keyboard.press('End')
     assert.equal(await page.textContent('#moment'), 'now')
 
-    await tabTo('E-mail')
+    await tabTo('E-mail, customer ID or token ID')
     await keyboard.type(email)
     await keyboard.press('Enter')
     await page.waitForSelector('table')
@@ -160,13 +160,13 @@ describe('the operator’s page in a browser', { skip }, () => {
     const { email } = await app.addCustomer()
     const { page, observed } = await openPage()
     assert.deepEqual(await inPage(page, 'persistedData()'), [0, 0, ''])
-    await page.fill('#email', email)
+    await page.fill('#text', email)
     await page.click('#search button')
     await page.waitForSelector('#who')
     await page.click('#close')
     await page.waitForSelector('#opening:not([hidden])')
     assert.equal(await page.locator('#who').count(), 0)
-    assert.equal(await page.inputValue('#email'), '')
+    assert.equal(await page.inputValue('#text'), '')
     await page.reload()
     await page.waitForSelector('#opening:not([hidden])')
     assert.ok(await page.isHidden('#opened'))
@@ -178,14 +178,14 @@ describe('the operator’s page in a browser', { skip }, () => {
     const { id, email } = await app.addCustomer()
     await bot(id, '<img src=x onerror="globalThis.ran = true">')
     const { page, observed } = await openPage()
-    await page.fill('#email', email)
+    await page.fill('#text', email)
     await page.click('#search button')
     await page.waitForSelector('table')
     assert.equal(await inPage(page, 'document.querySelectorAll("td img").length'), 0)
     await page.route('**/ops/live', (route) => route.abort())
-    await page.waitForSelector('#state:text-is("No response: retrying")')
+    await page.waitForSelector('#verdict:has-text("The service does not respond since")')
     await page.unroute('**/ops/live')
-    await page.waitForSelector('#state:text-is("Live")')
+    await page.waitForSelector('#verdict:text-is("All checks pass.")')
     observed.errors.splice(0)
     assertQuiet(observed)
     await page.close()
@@ -198,7 +198,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     const delayed: (() => Promise<void>)[] = []
     await page.route('**/ops/revoke', (route) => void delayed.push(() => route.continue()))
     const search = async (email: string) => {
-      await page.fill('#email', email)
+      await page.fill('#text', email)
       await page.click('#search button')
       await page.waitForSelector(`#found :text("${email}")`)
     }
@@ -206,13 +206,13 @@ describe('the operator’s page in a browser', { skip }, () => {
     await page.click('#found button:text-is("Revoke")')
     await page.click('#yes')
     await search(bea.email)
-    await page.focus('#email')
+    await page.focus('#text')
     const responded = page.waitForResponse('**/ops/revoke')
     await delayed[0]?.()
     await responded
     await samplesShown(page, 2)
     assert.equal(await page.locator(`#found :text("${ana.email}")`).count(), 0)
-    assert.equal(await inPage(page, 'document.activeElement.id'), 'email')
+    assert.equal(await inPage(page, 'document.activeElement.id'), 'text')
     assertQuiet(observed)
     await page.close()
   })
@@ -222,7 +222,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     await bot(id, 'importer')
     const { page, observed } = await openPage()
     const show = async () => {
-      await page.fill('#email', email)
+      await page.fill('#text', email)
       await page.click('#search button')
       await page.waitForSelector('#message:text-is("1 active token.")')
     }
@@ -261,7 +261,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     await samplesShown(page, 2)
     assert.ok(await page.isVisible('#opened'))
 
-    await page.fill('#email', email)
+    await page.fill('#text', email)
     await page.click('#search button')
     await page.click('#found button:text-is("Revoke")')
     await page.waitForSelector('#sure[open]')
@@ -281,7 +281,7 @@ describe('the operator’s page in a browser', { skip }, () => {
       const { email } = await app.addCustomer()
       await app.login(email)
       const { page, observed } = await openPage({ colorScheme })
-      await page.fill('#email', email)
+      await page.fill('#text', email)
       await page.click('#search button')
       await page.waitForSelector('table')
       assert.deepEqual(await inPage(page, 'faultsOfAccess()'), { unnamed: 0, silent: 0, twice: [], dead: 0 })
@@ -292,7 +292,7 @@ describe('the operator’s page in a browser', { skip }, () => {
         'dd',
         '.chip',
         '.id',
-        '.state',
+        '#verdict',
         'button',
         '.danger',
         'th',
@@ -314,7 +314,7 @@ describe('the operator’s page in a browser', { skip }, () => {
     const { email } = await app.addCustomer()
     await app.login(email)
     const { page, observed } = await openPage({ width: 360, height: 740 })
-    await page.fill('#email', email)
+    await page.fill('#text', email)
     await page.click('#search button')
     await page.waitForSelector('table')
     assert.equal(await inPage(page, 'document.documentElement.scrollWidth'), 360)

@@ -43,7 +43,7 @@ for (const workers of ['1', '2'])
     })
     t.after(() => service.child.kill('SIGKILL'))
     const [, url = ''] = await service.until(/running at (http:\S+)/)
-    assert.ok((await connections(old)) > 0)
+    await until(async () => (await connections(old)) > 0)
 
     write(next, '?application_name=other')
     service.child.kill('SIGHUP')

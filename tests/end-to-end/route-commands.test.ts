@@ -22,7 +22,7 @@ describe('the route commands without a database', () => {
       stdout
         .trim()
         .split('\n')
-        .slice(0, 10)
+        .slice(0, 18)
         .map((line) => line.split(/ +/)),
       [
         ['METHOD', 'PATH', 'AUTH', 'ABILITIES', 'OR', 'SCOPES'],
@@ -30,8 +30,16 @@ describe('the route commands without a database', () => {
         ['POST', '/api/me', 'customer'],
         ['POST', '/api/logout', 'customer'],
         ['GET', '/api/status', 'service', 'status'],
+        ['GET', '/api/sessions', 'customer'],
+        ['DELETE', '/api/sessions/:id', 'customer'],
+        ['DELETE', '/api/sessions', 'customer'],
+        ['POST', '/api/password', 'customer'],
         ['GET', '/livez', 'none'],
         ['GET', '/readyz', 'none'],
+        ['POST', '/introspect', 'service', 'introspect'],
+        ['POST', '/revoke', 'none'],
+        ['GET', '/forward-auth', 'customer'],
+        ['GET', '/verifiers', 'service', 'verify'],
         ['GET', '/metrics', 'service', 'metrics'],
         ['GET', '/openapi.json', 'none'],
         ['GET', '/', 'none'],
@@ -64,7 +72,7 @@ describe('the route commands without a database', () => {
       assert.deepEqual([code, stderr], [0, ''])
       const document = JSON.parse(stdout)
       assert.deepEqual(document.servers, [{ url }])
-      assert.equal(operationsOf(document).length, 6)
+      assert.equal(operationsOf(document).length, 10)
     }
   })
 

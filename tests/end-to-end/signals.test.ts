@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -64,6 +65,20 @@ for (const [title, workers] of [
       const { code, stdout } = await service.ended
       assert.match(stdout, /"signal":"SIGTERM","event":"service\.ended_at_once"/)
       assert.equal(code, 1)
+    })
+
+    test('opens no debugger at SIGUSR1, in no process', async () => {
+      const { service, port } = await start({})
+      const { pid } = service.child
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+      assert.equal(children.filter(Boolean).length, workers === '1' ? 0 : 2)
+      for (const each of [pid, ...children.filter(Boolean)]) process.kill(Number(each), 'SIGUSR1')
+      // It would be reported before the response to a later request.
+      for (let i = 0; i < 20; i++) assert.equal((await fetch(`http://127.0.0.1:${port}/livez`)).status, 200)
+      service.child.kill('SIGTERM')
+      const { code, stderr } = await service.ended
+      assert.equal(code, 0)
+      assert.doesNotMatch(stderr, /Debugger listening/)
     })
 
     test('continues to drain after SIGHUP and SIGPIPE', async () => {

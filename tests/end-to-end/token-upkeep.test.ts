@@ -27,8 +27,14 @@ describe('the last use of a token', { skip: postgresAlone }, () => {
     const token = await app.login((await app.addCustomer()).email)
     const beganMs = performance.now()
     for (let sent = 0; sent < 10_000; sent += 100) {
-      const calls = Array.from({ length: 100 }, () => app.call('/api/me', { token }))
-      for (const { status } of await Promise.all(calls)) assert.equal(status, 200)
+      // A busy machine may reject a lookup with 503 by its deadline; only accepted requests count.
+      const accepted = () =>
+        until(async () => {
+          const { status } = await app.call('/api/me', { token })
+          assert.ok(status === 200 || status === 503, `status ${status}`)
+          return status === 200
+        })
+      await Promise.all(Array.from({ length: 100 }, accepted))
     }
     const tookMs = performance.now() - beganMs
     const written = await touches()
@@ -91,7 +97,7 @@ describe('pruning', { skip: postgresAlone }, () => {
              case when n % 2 = 1 then now() - interval '31 days' end
         from one_customer, generate_series(1, 4500) as n
        union all
-      select gen_random_uuid(), id, 'kept', sha256(convert_to('new ' || n, 'UTF8')), '{}'::text[], now() - interval '90 days',
+      select gen_random_uuid(), id, 'recent', sha256(convert_to('new ' || n, 'UTF8')), '{}'::text[], now() - interval '90 days',
              now() - interval '29 days', null
         from one_customer, generate_series(1, 50) as n`)
     await database.sql(`

@@ -30,11 +30,15 @@ describe('with an OpenTelemetry SDK', () => {
       SPANS_FILE: file,
       ACCESS_LOG: 'all',
     })
-    await callAt(url, '/api/login', { body: { email: EMAIL, password: PASSWORD }, headers })
-    await callAt(url, '/api/me')
+    const id = (n: number) => ({ 'X-Request-Id': `r-${n}` })
+    await callAt(url, '/api/login', {
+      body: { email: EMAIL, password: PASSWORD },
+      headers: { ...headers, ...id(0) },
+    })
+    await callAt(url, '/api/me', { headers: id(1) })
     await callAt(url, '/nowhere/at-all', {
       method: 'PUT',
-      headers: { traceparent: `00-${TRACE}-${PARENT}-0` },
+      headers: { traceparent: `00-${TRACE}-${PARENT}-0`, ...id(2) },
     })
     service.child.kill('SIGINT')
     const { stdout } = await service.ended
@@ -51,12 +55,13 @@ describe('with an OpenTelemetry SDK', () => {
         ['POST /api/login', '/api/login', 200, PARENT],
         ['POST /api/me', '/api/me', 401, undefined],
         ['PUT', undefined, 404, undefined],
-      ].map(([name, path, code, parentId]) => ({
+      ].map(([name, path, code, parentId], n) => ({
         name,
         kind: SpanKind.SERVER,
         attributes: {
           'http.request.method': String(name).split(' ')[0],
           'url.scheme': 'http',
+          'http.response.header.x-request-id': [`r-${n}`],
           ...(path === undefined ? {} : { 'http.route': path }),
           'http.response.status_code': code,
         },

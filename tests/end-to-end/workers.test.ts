@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type Called, callAt } from '../../src/testing/call.ts'
+import { createTestDatabase } from '../support/database.ts'
 import { EMAIL, PASSWORD, programSuite } from '../support/program-suite.ts'
-import { readMetrics } from '../support/prometheus.ts'
-import { latchkeyProgram } from '../support/running-process.ts'
+import { hasPromtool, promtoolFaults, readMetrics } from '../support/prometheus.ts'
 import { onSqlite, postgresAlone } from '../support/sqlite.ts'
 import { until } from '../support/until.ts'
+import { listWorkers } from '../support/worker-processes.ts'
 
 const WORKERS = 3
 const SERVICE_SECRET = 'service-secret-of-the-tests-0123456789'
@@ -21,7 +21,7 @@ const suite = programSuite()
 async function start(env: Record<string, string> = {}) {
   const { service, url } = await suite.start({ WORKERS: String(WORKERS), ...UNCACHED, ...env })
   const primary = service.child.pid ?? 0
-  return { service, url, primary, workers: () => listChildren(primary) }
+  return { service, url, primary, workers: () => listWorkers(primary) }
 }
 
 /** Uses a new connection, so that any worker may get it. */
@@ -33,15 +33,6 @@ async function login(url: string): Promise<string> {
   const { status, body } = await call(url, '/api/login', { body: { email: EMAIL, password: PASSWORD } })
   assert.equal(status, 200)
   return body.token
-}
-
-/** The worker processes of a primary, without the process that compiles TypeScript. */
-function listChildren(primary: number): readonly number[] {
-  const lines = execFileSync('ps', ['-e', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).trim().split('\n')
-  return lines.flatMap((line) => {
-    const [pid, parent] = line.trim().split(/\s+/)
-    return Number(parent) === primary && line.includes(latchkeyProgram.args.at(-1) ?? '') ? [Number(pid)] : []
-  })
 }
 
 const isThere = (pid: number) => {
@@ -83,7 +74,36 @@ describe('several workers', () => {
     assert.equal(links?.n, WORKERS, 'each worker is an instance')
   })
 
+  test('show on /ops the events of the primary and of all workers, each once', {
+    skip: postgresAlone,
+  }, async (t) => {
+    const database = await createTestDatabase({ migrated: false })
+    t.after(() => database.drop())
+    const env = { ...database.env, OPS: 'on', SERVICE_TOKENS: `oncall[ops]=${SERVICE_SECRET}` }
+    const { service, url, workers } = await start(env)
+    t.after(async () => {
+      service.child.kill('SIGKILL')
+      await service.ended
+    })
+    const titles = async (): Promise<readonly string[]> => {
+      const { body } = await call(url, '/ops/live', { method: 'GET', token: SERVICE_SECRET })
+      return body.events.map(({ title }: { title: string }) => title)
+    }
+    const started = (all: readonly string[]) => all.filter((title) => title.startsWith('Started, version'))
+    const first = await titles()
+    assert.ok(first.includes('Migration applied'), String(first))
+    assert.equal(started(first).length, 1, String(first))
+    assert.ok(first.indexOf('Migration applied') < first.indexOf(started(first)[0] ?? ''))
+
+    process.kill(workers()[0] ?? 0, 'SIGKILL')
+    // Node may have passed a new connection to the killed worker until its end is known.
+    await service.until(/"event":"worker\.started"/)
+    for (let n = 0; n < 2 * WORKERS; n++)
+      assert.equal((await titles()).filter((title) => title === 'Worker replaced').length, 1)
+  })
+
   test('return the metrics of all workers, including ended ones, from any worker and from METRICS_PORT', async () => {
+    const beganMs = Date.now()
     const env = { SERVICE_TOKENS: `tests=${SERVICE_SECRET}`, METRICS_PORT: '0' }
     const { service, url, workers } = await start(env)
     const [, own = ''] = await service.until(/"address":"([^"]+)","event":"metrics.started"/)
@@ -105,6 +125,14 @@ describe('several workers', () => {
     await service.until(/"event":"worker.started"/)
     await login(url)
     assert.equal(await readAt(own), 7)
+    const text = await (await fetch(`${own}/metrics`)).text()
+    const { value } = readMetrics(text)
+    assert.equal(value('latchkey_worker_restarts_total'), 1)
+    assert.equal(value('latchkey_ready'), 1)
+    // That of the primary, which has not restarted.
+    const startedMs = 1000 * (value('process_start_time_seconds') ?? 0)
+    assert.ok(startedMs > beganMs - 2000 && startedMs < beganMs + 60_000, `${startedMs - beganMs}`)
+    assert.equal(hasPromtool() ? promtoolFaults(text) : '', '')
   })
 
   test('are replaced when one does not respond', async () => {

@@ -1,29 +1,11 @@
-import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
 import { isInstalled } from '../support/balancer.ts'
-import {
-  onPackage,
-  ownTests,
-  type PreparedExample,
-  prepareExample,
-  typeProblems,
-  where,
-} from '../support/example.ts'
+import { testStoreExample } from '../support/example.ts'
 
-describe(`The throttle in Redis ${where}`, {
-  skip: !onPackage && 'tests/deploy/installed.test.ts runs it',
-}, () => {
-  let prepared: PreparedExample
-  before(async () => {
-    prepared = await prepareExample('redis-throttle')
-  })
-  after(() => prepared?.remove())
-
-  test('compiles with the types of the package', async () => assert.equal(await typeProblems(prepared), ''))
-
-  test('passes the contract in one process and in several', {
-    skip: !isInstalled('redis-server', '--version') && 'REDIS WAS NOT TESTED: redis-server is not installed',
-  }, async () => {
-    assert.ok((await ownTests(prepared)) > 40)
-  })
+testStoreExample({
+  title: 'The throttle in Redis',
+  name: 'redis-throttle',
+  skip: !isInstalled('redis-server', '--version') && 'REDIS WAS NOT TESTED: redis-server is not installed',
+  passing: 40,
+  // Its test of a `Database` wraps the one in memory.
+  mayBeSkipped: ['Only one process may open it.'],
 })

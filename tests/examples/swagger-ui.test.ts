@@ -37,7 +37,7 @@ describe(`Swagger UI ${where}`, { skip }, () => {
   test('passes its tests', async () => assert.ok((await ownTests(prepared)) >= 2))
 
   test('shows the routes and calls one, under the Content-Security-Policy of the docs page', {
-    skip: program === null && 'Chromium is not installed: Swagger UI is NOT TESTED in it',
+    skip: program === null && 'SWAGGER UI WAS NOT TESTED: Chromium is not installed',
   }, async () => {
     service = startProcess(process.execPath, ['--import', 'tsx', 'main.ts'], {
       cwd: prepared.folder,

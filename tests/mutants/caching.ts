@@ -1,4 +1,4 @@
-import type { CachedToken } from '../../src/application/login-tokens/cached.ts'
+import { CachedToken } from '../../src/application/login-tokens/cached-token.ts'
 import type { Invalidation } from '../../src/application/ports/invalidations.ts'
 import type { Digest, OwnedToken } from '../../src/domain/login-token.ts'
 import type { MakeCached } from '../support/revocation-model.ts'
@@ -40,7 +40,7 @@ export function sketchOfCache(mistake: Mistake | null): MakeCached {
       async findByDigest(digest, timeoutMs) {
         if (!invalidations.isCurrent()) return read(digest, timeoutMs).reading
         const cached = cache.get(digest)
-        if (cached !== undefined && clock.monotonicMs() < cached.untilMonotonicMs) return cached.owned
+        if (cached !== undefined && clock.monotonicMs() < cached.untilMonotonicMs) return cached
         return (fills.get(digest) ?? read(digest, timeoutMs)).reading
       },
       replace(login, timeoutMs) {
@@ -84,10 +84,8 @@ export function sketchOfCache(mistake: Mistake | null): MakeCached {
       const { expiresAtMs } = owned.token
       if (expiresAtMs !== null && expiresAtMs <= clock.nowMs()) return
       const isCompared = mistake !== 'compares the expiry on a read, not on a hit'
-      const cached: CachedToken = {
-        owned: isCompared ? owned : { ...owned, token: { ...owned.token, expiresAtMs: null } },
-        untilMonotonicMs,
-      }
+      const stored = isCompared ? owned : { ...owned, token: { ...owned.token, expiresAtMs: null } }
+      const cached = new CachedToken(stored, untilMonotonicMs)
       cache.set(digest, cached, untilMonotonicMs - clock.monotonicMs())
     }
 

@@ -60,6 +60,7 @@ export const CLUSTER_MUTANTS: Readonly<Record<string, Partial<Parts>>> = {
   'believes what it receives on the public channel': { instance: trustingEverybody },
   'waits for no instance of the previous version': { instance: deafToPrevious },
   'waits for no instance whose messages it cannot decode': { instance: deafToNext },
+  'takes the first acknowledgement for that of every instance': { instance: hastyAsker },
   'acknowledges before it applies': { instance: acknowledgeEarly },
   'holds its lease and acknowledges while its listener connection is down': { instance: acknowledgeUnlinked },
 }
@@ -330,6 +331,21 @@ function earlyBeats(options: Parameters<MakeInstance>[0], needsLink = false) {
     beat() {
       if (instance.isConnected()) instance.beat()
       else instance.say({ kind: 'beat', instance: options.name, n: ++unlinkedBeats })
+    },
+  }
+}
+
+function hastyAsker(options: Parameters<MakeInstance>[0]) {
+  const instance = protocolInstance(options)
+  const others = new Set<string>()
+  return {
+    ...instance,
+    received(payload: string) {
+      const notice = decodeNotification(payload)
+      if (notice?.kind === 'beat') others.add(notice.instance)
+      instance.received(payload)
+      if (notice?.kind !== 'seen') return
+      for (const other of others) instance.received(encodeNotification({ ...notice, instance: other }))
     },
   }
 }

@@ -44,7 +44,12 @@ export const MODULES: readonly Module[] = [
     process: true,
   },
   { path: 'adapters/config', modules: core, packages: ['valibot'], node: true, process: true, env: true },
-  { path: 'adapters/postgres', modules: core, packages: ['pg', 'node-pg-migrate'], node: true },
+  {
+    path: 'adapters/postgres',
+    modules: core,
+    packages: ['pg', 'pg-copy-streams', 'node-pg-migrate'],
+    node: true,
+  },
   {
     path: 'adapters/embedded-postgres',
     modules: core,
@@ -58,11 +63,13 @@ export const MODULES: readonly Module[] = [
   { path: 'adapters/bcrypt', modules: core, packages: ['@node-rs/bcrypt'], node: true, computed: true },
   { path: 'adapters/node-crypto', modules: core, packages: [], node: true },
   { path: 'adapters/node-fs', modules: core, packages: [], node: true },
+  { path: 'adapters/node-os', modules: core, packages: [], node: true, process: true, env: true },
   { path: 'adapters/ops', modules: core, packages: [], node: false },
   { path: 'adapters/pino', modules: core, packages: ['pino', 'pino-pretty'], node: true, process: true },
   { path: 'adapters/opentelemetry', modules: core, packages: ['@opentelemetry/api'], node: false },
   { path: 'adapters/prometheus', modules: core, packages: ['prom-client'], node: true },
   { path: 'adapters/system-clock', modules: core, packages: [], node: true },
+  { path: 'adapters/verifier', modules: core, packages: [], node: true },
   { path: 'adapters/zxcvbn', modules: core, packages: ['@zxcvbn-ts/language-common'], node: false },
   { path: 'adapters/memory', modules: core, packages: [], node: true },
 

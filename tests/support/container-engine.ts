@@ -17,12 +17,20 @@ export async function docker(...args: readonly string[]): Promise<string> {
   return stdout.trim()
 }
 
-/** Creates an image of this machine's Node and the libraries it needs, and nothing else: no shell, no npm. */
-export function importNode(image: string): Promise<void> {
-  return importFiles(image, [[process.execPath, 'usr/bin/node']])
+/** Whether the engine has this image. */
+export function hasImage(image: string | undefined): image is string {
+  return image !== undefined && spawnSync('docker', ['image', 'inspect', image]).status === 0
 }
 
-/** Like `importNode`, with npm, the packages in its cache, and a shell for package scripts. */
+/** Creates an image of a program of this machine and the libraries it needs. `changes` are instructions of a Dockerfile. */
+export function importProgram(image: string, path: string, changes: readonly string[]): Promise<void> {
+  return importFiles(image, [[path, path.slice(1)]], () => {}, changes)
+}
+
+/**
+ * Creates an image of this machine's Node and the libraries it needs, with npm, the packages in its cache, and a shell for
+ * package scripts: in place of the official image of Node.
+ */
 export function importNpm(image: string): Promise<void> {
   const npm = realpathSync(printed('sh', ['-c', 'command -v npm']))
   return importFiles(
@@ -50,6 +58,7 @@ async function importFiles(
   image: string,
   programs: readonly (readonly [from: string, to: string])[],
   more = (_root: string) => {},
+  changes: readonly string[] = [],
 ): Promise<void> {
   const { path: root, remove } = await temporaryFolder()
   try {
@@ -62,7 +71,8 @@ async function importFiles(
     for (const library of librariesOf([...paths, ...nativeAddons()]))
       cpSync(realpathSync(library), join(root, library))
     more(root)
-    const pack = `tar -C '${root}' --create . | docker import --change 'ENV PATH=/usr/bin:/bin HOME=/root' - '${image}'`
+    const lines = ['ENV PATH=/usr/bin:/bin HOME=/root', ...changes].map((line) => `--change '${line}'`)
+    const pack = `tar -C '${root}' --create . | docker import ${lines.join(' ')} - '${image}'`
     const { code, stderr } = await startProcess('sh', ['-c', pack], { cwd: ROOT }).ended
     if (code !== 0) throw new Error(`docker import: ${stderr}`)
   } finally {

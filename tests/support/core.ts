@@ -1,6 +1,7 @@
 import { memoryCustomers } from '../../src/adapters/memory/customers.ts'
 import { memoryInvalidations } from '../../src/adapters/memory/invalidations.ts'
 import { memoryLoginTokens } from '../../src/adapters/memory/login-tokens.ts'
+import { memoryOneTimeTokens } from '../../src/adapters/memory/one-time-tokens.ts'
 import { type MemoryStore, memoryStore } from '../../src/adapters/memory/store.ts'
 import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.ts'
@@ -34,7 +35,9 @@ export const SERVICE = {
 }
 
 /** The use cases on in-memory ports, with the state that tests read or change. */
-export interface Core extends Omit<UseCases, 'login' | 'authenticate' | 'logout' | 'verifyServiceToken'> {
+export interface Core
+  extends Omit<UseCases, 'login' | 'authenticate' | 'logout' | 'passwords' | 'verifyServiceToken'> {
+  readonly passwordChanges: UseCases['passwords']
   login(...args: Asked<Login>): ReturnType<Login>
   authenticate(...args: Asked<Authenticate>): ReturnType<Authenticate>
   logout(...args: Asked<Logout>): ReturnType<Logout>
@@ -73,6 +76,7 @@ export function memoryCore(
     invalidations,
     passwords,
     ...idlePorts(),
+    oneTimeTokens: memoryOneTimeTokens(store),
     audit,
     secrets: tokenSecrets({ prefix: 'lk' }),
     serviceSecrets: serviceSecrets([SERVICE]),
@@ -92,6 +96,7 @@ export function memoryCore(
     logout: (caller, deadline, requester = aRequester()) => useCases.logout(caller, deadline, requester),
     verifyServiceToken: (presented, required = [], requester = aRequester()) =>
       useCases.verifyServiceToken(presented, required, requester),
+    passwordChanges: useCases.passwords,
     ports,
     store,
     clock,

@@ -19,6 +19,9 @@ export function testDatabasePrefix(env: NodeJS.ProcessEnv = process.env): string
   return `latchkey_test_${env.TEST_RUN_ID ?? 'alone'}_`
 }
 
+/** The number of migrations of a new database, as a rolling upgrade leaves it that has applied only these. Default: all. */
+const UP_TO = Number(process.env.TEST_MIGRATIONS ?? Number.POSITIVE_INFINITY)
+
 /** Creates a database with the newest schema, or an empty one with `migrated: false`. */
 export async function createTestDatabase({ migrated = true } = {}): Promise<TestDatabase> {
   if (onSqlite) return createSqliteDatabase({ migrated })
@@ -31,7 +34,7 @@ export async function createTestDatabase({ migrated = true } = {}): Promise<Test
   const name = `${testDatabasePrefix()}${randomBytes(6).toString('hex')}`
   await sqlOn(serverUrl, `create database ${name} template template0 encoding 'UTF8'`)
   const url = withDatabase(serverUrl, name)
-  if (migrated) await migrate({ url })
+  if (migrated) await migrate({ url, upTo: UP_TO })
   return {
     url,
     env: { DATABASE_URL: url },

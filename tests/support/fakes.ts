@@ -17,6 +17,7 @@ export function fakePasswords(): FakePasswords {
     whileVerifying: () => {},
     dated: new Set(),
     hash: async (password) => hashOf(password),
+    rehash: (password) => fake.hash(password),
     isDated: (passwordHash) => fake.dated.has(passwordHash),
     queue: () => fake,
     hasRoom: () => true,

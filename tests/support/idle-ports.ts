@@ -3,15 +3,17 @@ import type { Ports } from '../../src/application/ports/ports.ts'
 import type { Requester } from '../../src/application/requester.ts'
 
 /** Ports that allow everything and store nothing, for tests of other things. */
-export function idlePorts(): Pick<Ports, 'blocklist' | 'throttle' | 'usage' | 'audit'> {
+export function idlePorts(): Pick<Ports, 'blocklist' | 'throttle' | 'usage' | 'audit' | 'oneTimeTokens'> {
   return {
     blocklist: { has: () => false },
     throttle: {
       take: async (attempt) => ({ kind: 'taken', slot: { ...attempt, takenAtMs: 0, isKnown: false } }),
       settle: async () => {},
+      forget: async () => {},
     },
     usage: { used() {} },
     audit: { record() {} },
+    oneTimeTokens: { add: async () => true, find: async () => null, use: async () => null },
   }
 }
 

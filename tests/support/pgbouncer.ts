@@ -18,10 +18,16 @@ export function hasPgBouncer(): boolean {
   return spawnSync('pgbouncer', ['--version']).status === 0
 }
 
+/** Whether the installed PgBouncer keeps prepared statements in transaction mode, as it does from 1.22 on. */
+export function keepsPreparedStatements(): boolean {
+  const { stdout } = spawnSync('pgbouncer', ['--version'], { encoding: 'utf8' })
+  return Number(/PgBouncer 1\.(\d+)/.exec(stdout ?? '')?.[1] ?? 0) >= 22
+}
+
 const ANONYMOUS = 65534
 
-/** Starts a PgBouncer in transaction mode, in front of the database of a URL. */
-export async function openPgBouncer(databaseUrl: string): Promise<PgBouncer> {
+/** Starts a PgBouncer in transaction mode, in front of the database of a URL, to which it opens `sessions` connections. */
+export async function openPgBouncer(databaseUrl: string, { sessions = 20 } = {}): Promise<PgBouncer> {
   const { host, port, user, password, database } = new Client({ connectionString: databaseUrl })
   // PgBouncer refuses to run as root. A socket in a private folder is open to the folder's owner only.
   const uid = process.getuid?.() === 0 ? (host.startsWith('/') ? statSync(host).uid : ANONYMOUS) : undefined
@@ -39,6 +45,7 @@ listen_port = ${listen}
 unix_socket_dir =
 auth_type = any
 pool_mode = transaction
+default_pool_size = ${sessions}
 ignore_startup_parameters = extra_float_digits
 `,
   )

@@ -2,19 +2,20 @@ import { type DatabasePool, openPool } from '../../src/adapters/postgres/connect
 import type { DatabaseEvent } from '../../src/adapters/postgres/connection/pool-options.ts'
 import { postgresCustomers } from '../../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../../src/adapters/postgres/login-tokens.ts'
+import { postgresOneTimeTokens } from '../../src/adapters/postgres/one-time-tokens.ts'
 import { PRUNE_LOCK } from '../../src/adapters/postgres/prune-tokens.ts'
-import type { Stores } from '../../src/testing/stores.ts'
+import type { OneTimeStores } from '../../src/testing/stores.ts'
 import { createTestDatabase, holdTransaction, type TestDatabase } from './database.ts'
 import { openTcpProxy } from './tcp-proxy.ts'
 
 /** A test database with the adapters on it. */
-export interface PostgresStores extends Stores {
+export interface PostgresStores extends OneTimeStores {
   readonly database: TestDatabase
   readonly pool: DatabasePool
   /** The events that the pool reported so far. */
   readonly events: readonly DatabaseEvent[]
   /** Empties the stores and returns them. */
-  fresh(): Promise<Stores>
+  fresh(): Promise<OneTimeStores>
   close(): Promise<void>
 }
 
@@ -29,9 +30,10 @@ export async function openPostgresStores({
   const events: DatabaseEvent[] = []
   const { url } = proxy ?? database
   const pool = openPool({ url, max, prepared, onEvent: (event) => events.push(event) })
-  const stores: Stores = {
+  const stores: OneTimeStores = {
     customers: postgresCustomers(pool),
     loginTokens: postgresLoginTokens(pool),
+    oneTimeTokens: postgresOneTimeTokens(pool),
     dispose: async () => {},
     ...(proxy !== null && {
       async stall() {

@@ -7,7 +7,7 @@ import type { Operations } from '../../src/adapters/cli/operations.ts'
 import { createProgram } from '../../src/adapters/cli/program.ts'
 import type { Setting } from '../../src/adapters/config/setting.ts'
 import type { SETTINGS, SettingName } from '../../src/adapters/config/settings.ts'
-import type { ReloadableSettings } from '../../src/composition/service.ts'
+import type { ReloadableSettings } from '../../src/application/configuration.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const ENTRIES = join(ROOT, 'src/package')
@@ -170,6 +170,8 @@ interface LogEvent {
 }
 
 const CALL = /\blog(?:\.(info|warn|error)|\[[^\]]*\])\(\s*(['`])([^'`]+)\2/g
+/** The object of fields in a call, up to its end: none of them contains a nested object that is a field. */
+const FIELDS = /^,\s*\{([^;]*?)\}\s*\)/
 const COUNT = /countLine\('(info|warn)', '([^']+)'/g
 const EMBEDDED = /'(embedded_postgres\.[a-z_]+)'/g
 const LINE = /event"?: ?['"]([a-z_]+\.[a-z_]+|request)['"]/g
@@ -209,6 +211,21 @@ function kindsOf(file: string): readonly string[] {
   const [, union = ''] =
     /readonly kind: ('[^\n]*')$/m.exec(readFileSync(join(ROOT, 'src', file), 'utf8')) ?? []
   return [...union.matchAll(/'([a-z_]+)'/g)].map(([, kind = '']) => kind)
+}
+
+/** Returns the names of the fields that the calls of the log give to an event, as far as they stand in the call. */
+export function listLogFields(): readonly { readonly event: string; readonly fields: readonly string[] }[] {
+  const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !file.startsWith('testing/'),
+  )
+  return files.flatMap((file) => {
+    const text = readFileSync(join(ROOT, 'src', file), 'utf8')
+    return [...text.matchAll(CALL)].map((call) => {
+      const [, object = ''] = FIELDS.exec(text.slice(call.index + call[0].length)) ?? []
+      const names = [...object.replace(/`[^`]*`/g, '').matchAll(/(?:^|[{,])\s*([a-z_]+)(?=\s*(?:[:,}]|$))/g)]
+      return { event: call[3] ?? '', fields: names.map(([, name = '']) => name) }
+    })
+  })
 }
 
 /** An HTTP message as a document shows it. */

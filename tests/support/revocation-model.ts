@@ -7,7 +7,8 @@ import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { randomIds } from '../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../src/adapters/node-crypto/service-secrets.ts'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
-import { type CachedToken, cachedLoginTokens } from '../../src/application/login-tokens/cached.ts'
+import { cachedLoginTokens } from '../../src/application/login-tokens/cached.ts'
+import type { CachedToken } from '../../src/application/login-tokens/cached-token.ts'
 import {
   invalidatingCustomers,
   invalidatingLoginTokens,
@@ -198,7 +199,7 @@ async function play(
   // A row that was stored too late would still be cached.
   await scheduler.waitFor(Promise.all(known.map(validate)))
 
-  async function noting(login: NewLogin, timeoutMs: number): Promise<number | null> {
+  async function noting(login: NewLogin, timeoutMs: number): Promise<number | 'full' | null> {
     const before = revokedDigests()
     const result = await inner.replace(login, timeoutMs)
     revokedBy.set(

@@ -48,6 +48,7 @@ const IN_DEPTH = [
 const MODELS = [
   'application/login-tokens/cluster-model.test.ts',
   'application/login-tokens/revocation-model.test.ts',
+  'application/verifiers/verifier-model.test.ts',
 ]
 
 /** Tests that run the code of `src` mostly in their own process. */
@@ -66,16 +67,21 @@ const MODULES = [
 /** The tests with which the coverage of domain and application is measured. */
 const COVERAGE = [
   'adapters/config/',
+  'adapters/http/ops/',
+  'adapters/http/sessions.test.ts',
+  'adapters/http/verification.test.ts',
   'adapters/memory/',
   'application/',
   'composition/adapters.test.ts',
   'database.test.ts',
   'domain/',
+  'end-to-end/verifiers.test.ts',
   'lib/',
+  'moving/token-import.test.ts',
 ]
 
 /** `tests/deploy/installed.test.ts` runs them on the packed package. */
-const ON_PACKAGE = ['mariadb', 'orders', 'redis-throttle', 'shop', 'swagger-ui'].map(
+const ON_PACKAGE = ['account', 'argon2', 'mariadb', 'orders', 'redis-throttle', 'shop', 'swagger-ui'].map(
   (name) => `examples/${name}.test.ts`,
 )
 

@@ -37,13 +37,13 @@ export const discoveryRows: readonly Row[] = [
       },
       {
         name: 'an unknown e-mail is refused without work',
-        file: 'src/application/login/exchange-credentials.ts',
+        file: 'src/application/login/verify-password.ts',
         find: 'const mayLogIn = found',
         replace: 'if (found === null) return null\n  const mayLogIn = found',
       },
       {
         name: 'a disabled customer is refused without work',
-        file: 'src/application/login/exchange-credentials.ts',
+        file: 'src/application/login/verify-password.ts',
         find: 'const isRight = await',
         replace: 'const isRight = mayLogIn && await',
       },

@@ -3,7 +3,7 @@ import type { Stores } from '../../src/testing/stores.ts'
 import { openPostgresStores } from '../../tests/support/postgres-stores.ts'
 import type { RunningApp } from '../../tests/support/running-app.ts'
 import { withApp } from '../app.ts'
-import { LOGIN_TOKENS, REVOKED_AGAIN } from '../naive-forms.ts'
+import { REVOKED_AGAIN, STORE_LOGIN } from '../naive-forms.ts'
 import type { Row, Trial } from '../row.ts'
 
 /** A token is revoked once, a customer has one login token, and tokens expire. */
@@ -43,7 +43,7 @@ export const raceRows: readonly Row[] = [
     mutants: [
       {
         name: 'UPDATE, then INSERT, without a lock',
-        file: LOGIN_TOKENS,
+        file: STORE_LOGIN,
         find: 'where id = $1 for no key update',
         replace: 'where id = $1',
       },
@@ -57,13 +57,13 @@ export const raceRows: readonly Row[] = [
     mutants: [
       {
         name: 'the hash that was verified is not compared again',
-        file: LOGIN_TOKENS,
+        file: STORE_LOGIN,
         find: 'owner?.password_hash !== verifiedHash || owner.disabled_at !== null',
         replace: 'owner === undefined || owner.disabled_at !== null',
       },
       {
         name: 'whether the customer is disabled is not compared again',
-        file: LOGIN_TOKENS,
+        file: STORE_LOGIN,
         find: 'owner?.password_hash !== verifiedHash || owner.disabled_at !== null',
         replace: 'owner?.password_hash !== verifiedHash',
       },
@@ -82,7 +82,7 @@ export const raceRows: readonly Row[] = [
       {
         name: 'the expiry is not compared on a hit',
         file: 'src/application/use-cases/authenticate.ts',
-        find: '!authenticates(owned, clock.nowMs())',
+        find: '!authenticates(owned, nowMs)',
         replace: '!authenticates(owned, owned.token.createdAtMs)',
       },
     ],

@@ -81,8 +81,8 @@ export const failoverRows: readonly Row[] = [
       {
         name: 'a newer schema is not detected',
         file: 'src/adapters/postgres/pending-migrations.ts',
-        find: 'if (unknown.length > 0) {',
-        replace: 'if (false) {',
+        find: 'if (newer.length > 0)',
+        replace: 'if (false)',
       },
     ],
     run: (trial) =>

@@ -28,9 +28,8 @@ export const reuseRows: readonly Row[] = [
       {
         name: 'an idle connection ends as soon as the balancer might end it',
         file: 'src/adapters/http/server/server.ts',
-        // Node adds a second, and the service is busy when the timeout elapses.
-        find: 'keepAliveTimeout: settings.keepAliveTimeoutMs',
-        replace: 'keepAliveTimeout: settings.keepAliveTimeoutMs - 990',
+        find: 'Math.ceil(settings.keepAliveTimeoutMs / SWEEP_MS) + 1',
+        replace: 'Math.ceil(settings.keepAliveTimeoutMs / SWEEP_MS) - 1',
       },
     ],
     async run(trial) {

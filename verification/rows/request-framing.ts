@@ -25,7 +25,7 @@ const mutants: Readonly<Record<string, Mutant>> = {
   host: {
     name: 'any Host is allowed',
     file: GATE,
-    find: '!HOST.test(headers.host as string)',
+    find: '!HOST.test(host)',
     replace: 'false',
   },
   version: {
@@ -37,13 +37,13 @@ const mutants: Readonly<Record<string, Mutant>> = {
   coding: {
     name: 'any coding is allowed',
     file: GATE,
-    find: "(httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')",
+    find: "httpVersion === '1.0' || transferEncoding.toLowerCase() !== 'chunked'",
     replace: 'false',
   },
   authorization: {
     name: 'of two Authorization lines the first counts',
     file: GATE,
-    find: 'if (authorizations > 1) return malformed()',
+    find: 'if (head.authorizations > 1) return malformed()',
     replace: '',
   },
   fragment: {

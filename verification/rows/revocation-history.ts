@@ -18,9 +18,9 @@ import {
 import {
   ACKNOWLEDGED_BEFORE_APPLIED,
   ENDLESS_LEASE,
-  LOGIN_TOKENS,
   NOTHING_APPLIED,
   REVOKED_AGAIN,
+  STORE_LOGIN,
 } from '../naive-forms.ts'
 import { withDatabase } from '../pair.ts'
 import { type Row, Skipped, type Trial } from '../row.ts'
@@ -28,6 +28,9 @@ import { shown } from '../scene.ts'
 
 /** Many, since most of them wait for an acknowledgement during a fault. */
 const CUSTOMERS = 16
+/** The customers of several devices, and the devices of each. */
+const FEWER_CUSTOMERS = 6
+const DEVICES = 3
 /** The number of operations before the first fault. */
 const CALM = 300
 /** Longer than a lease, and shorter than the silence limit of a listener connection. */
@@ -46,13 +49,29 @@ export const historyRows: readonly Row[] = [
       ENDLESS_LEASE,
       {
         name: "a login revokes everybody's tokens",
-        file: LOGIN_TOKENS,
+        file: STORE_LOGIN,
         find: "where customer_id = $2 and name = 'login' and revoked_at is null",
         replace: "where $2::uuid is not null and name = 'login' and revoked_at is null",
       },
       REVOKED_AGAIN,
     ],
     run: (trial) => recordAndCheck(trial),
+  },
+  {
+    id: 'G12b',
+    promise:
+      'the same for customers of three devices: a session ends by its device, another device or the database, and no other session with it',
+    sizes: { ci: 3000, release: 200_000 },
+    mutants: [
+      NOTHING_APPLIED,
+      {
+        name: 'the end of one session ends all of them',
+        file: 'src/application/use-cases/sessions.ts',
+        find: 'revoke(caller, { id }, deadline, requester)',
+        replace: 'revoke(caller, {}, deadline, requester)',
+      },
+    ],
+    run: (trial) => recordAndCheck(trial, { devices: DEVICES }),
   },
   {
     id: 'G15',
@@ -62,12 +81,15 @@ export const historyRows: readonly Row[] = [
     async run(trial) {
       const { EARLIER_CHECKOUT } = process.env
       if (EARLIER_CHECKOUT === undefined) throw new Skipped('EARLIER_CHECKOUT names no checkout')
-      await recordAndCheck(trial, EARLIER_CHECKOUT)
+      await recordAndCheck(trial, { earlierCheckout: EARLIER_CHECKOUT })
     },
   },
 ]
 
-async function recordAndCheck(trial: Trial, earlierCheckout?: string): Promise<void> {
+async function recordAndCheck(
+  trial: Trial,
+  { earlierCheckout, devices = 1 }: { readonly earlierCheckout?: string; readonly devices?: number } = {},
+): Promise<void> {
   const file = join(trial.folder, 'history.ndjson')
   await withDatabase(
     async (database) => {
@@ -76,8 +98,13 @@ async function recordAndCheck(trial: Trial, earlierCheckout?: string): Promise<v
         const envOfFirst = { DATABASE_DIRECT_URL: link.url }
         await withCluster(
           trial,
-          { revocation: 'strict', database, envOfFirst, customers: CUSTOMERS, earlierCheckout },
-          (cluster) => recordHistory(trial, file, cluster, link),
+          {
+            ...{ revocation: 'strict', database, envOfFirst, earlierCheckout },
+            customers: devices === 1 ? CUSTOMERS : FEWER_CUSTOMERS,
+            // More than the devices: a login whose outcome is unknown takes a slot until it is undone.
+            ...(devices > 1 && { env: { LOGIN_SESSIONS: '100' } }),
+          },
+          (cluster) => recordHistory(trial, { file, cluster, link, devices }),
         )
       } finally {
         await link.close()
@@ -88,9 +115,26 @@ async function recordAndCheck(trial: Trial, earlierCheckout?: string): Promise<v
   await check(trial, file)
 }
 
-async function recordHistory(trial: Trial, file: string, cluster: Cluster, link: TcpProxy): Promise<void> {
+async function recordHistory(
+  trial: Trial,
+  {
+    file,
+    cluster,
+    link,
+    devices,
+  }: {
+    readonly file: string
+    readonly cluster: Cluster
+    readonly link: TcpProxy
+    readonly devices: number
+  },
+): Promise<void> {
   const history = openHistory(file)
-  const customers = cluster.emails.map((email) => toCustomer(trial, history, cluster, email))
+  const customers = cluster.emails.flatMap((email) =>
+    devices === 1
+      ? toCustomer(trial, history, cluster, email)
+      : toDevices(trial, history, cluster, email, devices),
+  )
   const live = (isOver: () => boolean) =>
     Promise.all(customers.map((customer) => liveAs(customer, cluster, link.isFrozen, isOver)))
   // New processes are slow at first, and a fault without load proves nothing.
@@ -122,14 +166,16 @@ interface Token {
   readonly secret: string
 }
 
-/** A customer whose operations are all recorded. */
+/** A customer, or a device of one, whose operations are all recorded. */
 interface Customer {
-  /** Replaces the token of the login before. Returns null when no response arrived. */
+  /** Replaces the token of the login before, except on a device. Returns null when no response arrived. */
   login(at: Member): Promise<Token | null>
   logout(at: Member, token: Token): Promise<OperationOutcome>
   validate(at: Member, token: Token): Promise<OperationOutcome>
   /** As an operator with psql. */
   update(token: Token): Promise<OperationOutcome>
+  /** Ends the session of a device by another device. */
+  end?(at: Member, token: Token): Promise<OperationOutcome>
 }
 
 function toCustomer(trial: Trial, history: History, { database }: Cluster, email: string): Customer {
@@ -173,6 +219,53 @@ function toCustomer(trial: Trial, history: History, { database }: Cluster, email
   }
 }
 
+/**
+ * Returns the devices of one customer. To the checker each is a customer of its own. A login replaces no session, so it is not recorded.
+ */
+function toDevices(
+  trial: Trial,
+  history: History,
+  cluster: Cluster,
+  email: string,
+  count: number,
+): readonly Customer[] {
+  const held: (Token | null)[] = Array.from({ length: count }, () => null)
+  const ids = new Map<string, string>()
+  let logins = 0
+
+  return held.map((_, device) => {
+    const customer = `${email} on device ${device}`
+    return {
+      ...toCustomer(trial, history, cluster, customer),
+      async login(at) {
+        const response = await post(at, '/api/login', { body: { email, password: PASSWORD } })
+        trial.require(response?.status !== 401, () => `a login is ${response && shown(response)}`)
+        const secret = response?.body?.token
+        if (secret === undefined) return null
+        logins += 1
+        const token = { name: `${customer}/${logins}`, secret }
+        const listed = await post(at, '/api/sessions', { method: 'GET', token: secret })
+        const own = listed?.body?.sessions?.find(({ current }: { readonly current: boolean }) => current)
+        if (own !== undefined) ids.set(token.name, own.id)
+        held[device] = token
+        return token
+      },
+      async end(at, { name }) {
+        const other = held[(device + 1) % count]
+        const id = ids.get(name)
+        if (!other || id === undefined) return 'unknown'
+        // The same as a logout: it says that no instance accepts the token.
+        return history.record({ customer, token: name, does: 'logout', at: at.name }, async () => {
+          const response = await post(at, `/api/sessions/${id}`, { method: 'DELETE', token: other.secret })
+          if (response?.status === 200) return 'accepted'
+          // The other device has no session by now when it is 401.
+          return response?.status === 404 ? 'refused' : 'unknown'
+        })
+      },
+    }
+  })
+}
+
 async function revokeInside({ sql }: TestDatabase, secret: string): Promise<OperationOutcome> {
   const digest = createHash('sha256').update(secret).digest()
   const revoked = await sql(
@@ -210,7 +303,18 @@ async function liveAs(
       await sleep(Math.random() * 100)
       await act()
     }
-    const ways = [
+    const { end } = customer
+    const endIt = () => end?.(anyAwake(), token) ?? login()
+    const waysOfDevices = [
+      [logout],
+      [update],
+      [endIt, logout],
+      [endIt, soon(endIt), logout],
+      [endIt, soon(logout)],
+      [update, soon(endIt)],
+      [update, logout],
+    ]
+    const waysOfCustomers = [
       [logout],
       [login],
       [update],
@@ -222,7 +326,8 @@ async function liveAs(
       [update, logout],
     ]
     // While one instance receives nothing, the login finds the token revoked and the logout still waits.
-    const beside = [() => customer.logout(anyOf(members.slice(1)), token), soon(login)]
+    const beside = [() => customer.logout(anyOf(members.slice(1)), token), soon(endIt)]
+    const ways = end === undefined ? waysOfCustomers : waysOfDevices
     const way = isFrozen() ? beside : anyOf<readonly (() => Promise<unknown>)[]>(ways)
     await Promise.all(way.map((revoke) => revoke()))
     for (const member of [...members, ...members]) validations.push(customer.validate(member, token))

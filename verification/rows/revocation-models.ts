@@ -56,9 +56,11 @@ const CACHE_MUTANTS: readonly Mutant[] = [
   {
     name: 'expiry is not compared on a hit',
     file: CACHE,
-    find: 'cache.set(digest, { owned: Object.freeze(owned), untilMonotonicMs }, leftMs)',
+    find: `const cached = new CachedToken(owned, untilMonotonicMs)
+    cache.set(digest, cached, leftMs)`,
     replace: `const lasting = { customer, token: { ...token, expiresAtMs: null } }
-    cache.set(digest, { owned: lasting, untilMonotonicMs }, untilMonotonicMs - clock.monotonicMs())`,
+    const cached = new CachedToken(lasting, untilMonotonicMs)
+    cache.set(digest, cached, untilMonotonicMs - clock.monotonicMs())`,
   },
 ]
 

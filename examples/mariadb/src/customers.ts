@@ -4,6 +4,10 @@ import { CUSTOMER_COLUMNS, toCredentials, toCustomer } from './rows.ts'
 
 const FIND_BY_EMAIL = `select ${CUSTOMER_COLUMNS}, customers.password_hash from customers where email_key = ?`
 
+const FIND_BY_ID = `
+  select ${CUSTOMER_COLUMNS} from customers
+   where id = ? or id = (select customer_id from login_tokens where login_tokens.id = ?)`
+
 const ADD = `
   insert into customers (id, email, email_key, name, password_hash, created_at, disabled_at)
   values (?, ?, ?, ?, ?, ?, ?)`
@@ -14,8 +18,14 @@ const LIST = `
 const SET_PASSWORD_HASH = 'update customers set password_hash = ? where id = ?'
 const REHASH = 'update customers set password_hash = ? where id = ? and password_hash = ?'
 const DISABLE = 'update customers set disabled_at = ifnull(disabled_at, ?) where id = ?'
+const LOCK_OWNER = 'select password_hash, disabled_at from customers where id = ? for update'
+const LOCK_KEPT =
+  'select 1 from login_tokens where id = ? and customer_id = ? and revoked_at is null for update'
+const REVOKE_OTHERS =
+  'update login_tokens set revoked_at = ? where customer_id = ? and id <> ? and revoked_at is null'
 const ENABLE = 'update customers set disabled_at = null where id = ?'
 const DELETE = 'delete from customers where id = ?'
+const END_ONE_TIME_TOKENS = 'delete from one_time_tokens where customer_id = ?'
 const REVOKE_ALL = 'update login_tokens set revoked_at = ? where customer_id = ? and revoked_at is null'
 
 const DUPLICATE = 1062
@@ -27,6 +37,12 @@ export function mariadbCustomers(database: MariadbDatabase): Customers {
       database.read(timeoutMs, async ({ rows }) => {
         const [row] = await rows(FIND_BY_EMAIL, [toEmailKey(email)])
         return row === undefined ? null : toCredentials(row)
+      }),
+
+    findById: (id, timeoutMs) =>
+      database.read(timeoutMs, async ({ rows }) => {
+        const [row] = await rows(FIND_BY_ID, [id, id])
+        return row === undefined ? null : toCustomer(row)
       }),
 
     add: (credentials, timeoutMs) =>
@@ -44,6 +60,16 @@ export function mariadbCustomers(database: MariadbDatabase): Customers {
       database.write(timeoutMs, (session) =>
         changeAndRevoke(session, SET_PASSWORD_HASH, passwordHash, id, atMs),
       ),
+
+    changePassword: ({ customerId, verifiedHash, passwordHash, keepTokenId, atMs }, timeoutMs) =>
+      database.write(timeoutMs, async ({ rows, change }) => {
+        const [owner] = await rows(LOCK_OWNER, [customerId])
+        if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
+        if ((await rows(LOCK_KEPT, [keepTokenId, customerId])).length === 0) return null
+        await change(SET_PASSWORD_HASH, [passwordHash, customerId])
+        await change(END_ONE_TIME_TOKENS, [customerId])
+        return change(REVOKE_OTHERS, [atMs, customerId, keepTokenId])
+      }),
 
     rehash: (id, from, to, timeoutMs) => changesOne(REHASH, [to, id, from], timeoutMs),
 
@@ -94,7 +120,9 @@ async function changeAndRevoke(
   id: string,
   atMs: number,
 ): Promise<number | null> {
-  return (await change(sql, [value, id])) === 0 ? null : change(REVOKE_ALL, [atMs, id])
+  if ((await change(sql, [value, id])) === 0) return null
+  await change(END_ONE_TIME_TOKENS, [id])
+  return change(REVOKE_ALL, [atMs, id])
 }
 
 function toEmailKey(email: string): Buffer {

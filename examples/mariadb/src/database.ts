@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Unavailable } from 'latchkey/ports'
-import { createPool, type PoolConnection, type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
+import { createPool } from 'mysql2'
+import type { PoolConnection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
 
 /** What is bound to a statement. */
 export type Value = string | number | Buffer | null
@@ -26,15 +27,19 @@ export interface MariadbDatabase {
  * Two seconds for a lock: a statement whose connection was closed at its timeout waits no longer. `write` repeats others.
  * At READ COMMITTED a statement that has waited for a row sees its new version, and gaps are not locked.
  */
-const SET_UP = `
-  set tx_isolation = 'READ-COMMITTED', innodb_lock_wait_timeout = 2,
-  sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'`
+const SET_UP = [
+  'set session transaction isolation level read committed',
+  "set innodb_lock_wait_timeout = 2, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+]
 const CONNECTIONS = 10
 
 /** Opens a pool on the database of an address like `mysql://user:password@host:3306/name`. */
 export function openDatabase(uri: string): MariadbDatabase {
-  const pool = createPool({ uri, charset: 'utf8mb4_bin', connectionLimit: CONNECTIONS })
-  pool.on('connection', (connection) => void connection.query(SET_UP))
+  const connections = createPool({ uri, charset: 'utf8mb4_bin', connectionLimit: CONNECTIONS })
+  connections.on('connection', (connection) => {
+    for (const sql of SET_UP) connection.query(sql, (error) => error && connection.destroy())
+  })
+  const pool = connections.promise()
 
   return {
     read: (timeoutMs, step) => inTime(timeoutMs, (connection) => step(sessionOn(connection))),
@@ -47,7 +52,8 @@ export function openDatabase(uri: string): MariadbDatabase {
             await connection.query('commit')
             return result
           } catch (error) {
-            if (!isEnded()) await connection.query('rollback')
+            // A rollback that fails leaves the transaction to the server, and must not hide the first error.
+            if (!isEnded()) await connection.query('rollback').catch(() => connection.destroy())
             if (!REPEATABLE.has(errorNumber(error)) || isEnded()) throw error
           }
           await sleep(Math.random() * 5)
@@ -97,9 +103,9 @@ function sessionOn(connection: PoolConnection): Session {
 const LATE = new Error('The database did not respond in time.')
 /** A lock wait timeout and a deadlock: the transaction was not committed. */
 const REPEATABLE: ReadonlySet<number | null> = new Set([1205, 1213])
-/** Full disk or table, too many connections, shutdown, read-only, interrupted. */
+/** Full disk or table, too many connections, shutdown, read-only, interrupted, connection killed. */
 const CANNOT_SERVE: ReadonlySet<number | null> = new Set([
-  1021, 1040, 1053, 1114, 1205, 1213, 1290, 1317, 1836,
+  1021, 1040, 1053, 1114, 1205, 1213, 1290, 1317, 1836, 1927,
 ])
 
 /** Returns MariaDB's number of an error, or null for an error of the network or of this program. */

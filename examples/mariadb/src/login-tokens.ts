@@ -1,4 +1,4 @@
-import type { Digest, LoginToken, LoginTokens, OwnedToken } from 'latchkey/ports'
+import { type Digest, type LoginToken, type LoginTokens, type OwnedToken, replaceAll } from 'latchkey/ports'
 import type { MariadbDatabase, Row, Session } from './database.ts'
 import {
   CUSTOMER_COLUMNS,
@@ -8,7 +8,7 @@ import {
   toCustomer,
   toLoginToken,
 } from './rows.ts'
-import { listTokens, prune, revokeIssuedBefore, touch } from './upkeep.ts'
+import { listTokens, prune, revokeIdle, revokeIssuedBefore, touch } from './upkeep.ts'
 
 const FIND_BY_DIGEST = `
   select ${TOKEN_COLUMNS}, ${CUSTOMER_COLUMNS}
@@ -18,11 +18,19 @@ const FIND_BY_DIGEST = `
 const LIST_OF = `
   select ${LISTED_TOKEN_COLUMNS} from login_tokens where customer_id = ? order by created_at desc, id desc`
 
+const LIST_SESSIONS = `
+  select ${LISTED_TOKEN_COLUMNS}, login_tokens.slot from login_tokens
+   where customer_id = ? and name = 'login' and revoked_at is null order by created_at desc, id desc`
+
 const LOCK_OWNER = 'select password_hash, disabled_at from customers where id = ? for update'
 
 const INSERT = `
-  insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?)`
+  insert into login_tokens
+         (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at, device, slot)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+const MOVE = 'update login_tokens set slot = ? where id = ?'
+const REVOKE_ONE = 'update login_tokens set revoked_at = ? where id = ? and revoked_at is null'
 
 const REVOKE = `
   update login_tokens set revoked_at = ?
@@ -30,7 +38,8 @@ const REVOKE = `
 
 const REVOKE_CHOSEN = `
   update login_tokens set revoked_at = ?
-   where customer_id = ? and name = ifnull(?, name) and id = ifnull(?, id) and revoked_at is null`
+   where customer_id = ? and name = ifnull(?, name) and id = ifnull(?, id) and id <> ifnull(?, '')
+     and revoked_at is null`
 
 /** Creates the store on the table `login_tokens`. A login locks the row of its customer, so that logins follow each other. */
 export function mariadbLoginTokens(database: MariadbDatabase): LoginTokens {
@@ -44,15 +53,25 @@ export function mariadbLoginTokens(database: MariadbDatabase): LoginTokens {
     listByCustomer: (customerId, timeoutMs) =>
       database.read(timeoutMs, async ({ rows }) => (await rows(LIST_OF, [customerId])).map(toLoginToken)),
 
+    listSessions: (customerId, timeoutMs) =>
+      database.read(timeoutMs, async ({ rows }) =>
+        (await rows(LIST_SESSIONS, [customerId])).map(toLoginToken),
+      ),
+
     list: (page, timeoutMs) => database.read(timeoutMs, (session) => listTokens(session, page)),
 
-    replace: ({ token, digest, verifiedHash }, timeoutMs) =>
+    replace: ({ token, digest, verifiedHash, admit = replaceAll }, timeoutMs) =>
       database.write(timeoutMs, async (session) => {
         const [owner] = await session.rows(LOCK_OWNER, [token.customerId])
         if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
-        const earlier = [token.createdAtMs, token.customerId, 'login', null]
-        const revoked = await session.change(REVOKE_CHOSEN, earlier)
-        await insert(session, token, digest)
+        const held = await session.rows(LIST_SESSIONS, [token.customerId])
+        const admission = admit(held.map((row) => ({ ...toLoginToken(row), slot: row.slot as number })))
+        if (admission === 'full') return 'full'
+        let revoked = 0
+        for (const id of admission.revoked)
+          revoked += await session.change(REVOKE_ONE, [token.createdAtMs, id])
+        for (const { id, slot } of admission.moved) await session.change(MOVE, [slot, id])
+        await insert(session, token, digest, admission.slot)
         return revoked
       }),
 
@@ -67,9 +86,9 @@ export function mariadbLoginTokens(database: MariadbDatabase): LoginTokens {
     revoke: ({ id }, atMs, timeoutMs) =>
       database.write(timeoutMs, async ({ change }) => (await change(REVOKE, [atMs, id, atMs])) === 1),
 
-    revokeByCustomer: (customerId, { name, id }, atMs, timeoutMs) =>
+    revokeByCustomer: (customerId, { name, id, exceptId }, atMs, timeoutMs) =>
       database.write(timeoutMs, ({ change }) =>
-        change(REVOKE_CHOSEN, [atMs, customerId, name ?? null, id ?? null]),
+        change(REVOKE_CHOSEN, [atMs, customerId, name ?? null, id ?? null, exceptId ?? null]),
       ),
 
     revokeIssuedBefore: (beforeMs, atMs, steps) => revokeIssuedBefore(database, beforeMs, atMs, steps),
@@ -78,6 +97,8 @@ export function mariadbLoginTokens(database: MariadbDatabase): LoginTokens {
 
     prune: (endedBeforeMs, limit, timeoutMs) =>
       database.write(timeoutMs, (session) => prune(session, endedBeforeMs, limit)),
+
+    revokeIdle: (step, timeoutMs) => database.write(timeoutMs, (session) => revokeIdle(session, step)),
   }
 }
 
@@ -85,8 +106,9 @@ function toOwnedToken(row: Row): OwnedToken {
   return Object.freeze({ token: toLoginToken(row), customer: toCustomer(row) })
 }
 
-async function insert({ change }: Session, token: LoginToken, digest: Digest): Promise<void> {
-  const { id, customerId, name, abilities, createdAtMs, expiresAtMs, revokedAtMs } = token
+async function insert({ change }: Session, token: LoginToken, digest: Digest, slot = 1): Promise<void> {
+  const { id, customerId, name, abilities, createdAtMs, expiresAtMs, revokedAtMs, device } = token
   const json = JSON.stringify(abilities)
-  await change(INSERT, [id, customerId, name, toBytes(digest), json, createdAtMs, expiresAtMs, revokedAtMs])
+  const times = [createdAtMs, expiresAtMs, revokedAtMs]
+  await change(INSERT, [id, customerId, name, toBytes(digest), json, ...times, device, `${slot}`])
 }

@@ -9,10 +9,11 @@ export const CUSTOMER_COLUMNS = `
 /** The columns that `toLoginToken` reads, of the table `login_tokens`. */
 export const TOKEN_COLUMNS = `
   login_tokens.id as token_id, login_tokens.customer_id, login_tokens.name as token_name, login_tokens.abilities,
-  login_tokens.created_at as token_created_at, login_tokens.expires_at, login_tokens.revoked_at`
+  login_tokens.created_at as token_created_at, login_tokens.expires_at, login_tokens.revoked_at,
+  login_tokens.last_used_at`
 
 /** The columns of a token in lists. */
-export const LISTED_TOKEN_COLUMNS = `${TOKEN_COLUMNS}, login_tokens.last_used_at`
+export const LISTED_TOKEN_COLUMNS = `${TOKEN_COLUMNS}, login_tokens.device`
 
 /** Converts a row with the customer's columns. */
 export function toCustomer(row: Row): Customer {
@@ -40,7 +41,8 @@ export function toLoginToken(row: Row): LoginToken {
     createdAtMs: row.token_created_at as number,
     expiresAtMs: row.expires_at as number | null,
     revokedAtMs: row.revoked_at as number | null,
-    lastUsedAtMs: (row.last_used_at ?? null) as number | null,
+    lastUsedAtMs: row.last_used_at as number | null,
+    device: (row.device ?? null) as string | null,
   })
 }
 

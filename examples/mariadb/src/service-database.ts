@@ -1,9 +1,11 @@
 import { type Database, type DatabaseContext, DatabaseUnusable, type OpenDatabase } from 'latchkey'
-import { type Invalidation, type Invalidations, Unavailable } from 'latchkey/ports'
+import { memoryInvalidations } from 'latchkey/adapters/memory'
+import { Unavailable } from 'latchkey/ports'
 import { mariadbCustomers } from './customers.ts'
 import { type MariadbDatabase, openDatabase } from './database.ts'
 import { mariadbLoginTokens } from './login-tokens.ts'
 import { migrate, pendingMigrations } from './migrations.ts'
+import { mariadbOneTimeTokens } from './one-time-tokens.ts'
 import { countActiveTokens } from './upkeep.ts'
 
 /** The timeout of the count, which delays no request. */
@@ -29,7 +31,9 @@ export function mariadbDatabase(url: string): Database {
     return {
       customers: mariadbCustomers(database),
       loginTokens: mariadbLoginTokens(database),
-      invalidations: uncachedInvalidations(),
+      oneTimeTokens: mariadbOneTimeTokens(database),
+      // Never current: every request reads the database, so that no other process needs to be notified.
+      invalidations: { ...memoryInvalidations(), isCurrent: () => false },
       workerEnv: {},
       countActiveTokens: () => countActiveTokens(database, clock.nowMs(), COUNT_TIMEOUT_MS),
       ready: (timeoutMs) => isReady(database, timeoutMs),
@@ -44,18 +48,6 @@ export function mariadbDatabase(url: string): Database {
     } finally {
       await database.close()
     }
-  }
-}
-
-/** Invalidations that are never current: every request reads the database, so that no other process needs to be notified. */
-function uncachedInvalidations(): Invalidations {
-  const subscribers: ((invalidation: Invalidation) => void)[] = []
-  return {
-    subscribe: (apply) => void subscribers.push(apply),
-    isCurrent: () => false,
-    async publish(invalidation) {
-      for (const apply of subscribers) apply(invalidation)
-    },
   }
 }
 

@@ -1,5 +1,6 @@
 import {
   foldedEmail,
+  type IdleStep,
   type LoginTokens,
   type StepOptions,
   type TokenPage,
@@ -28,7 +29,7 @@ const REVOKE_STEP = `
 
 const LOCK_UNLOCKED = 'select id from login_tokens where id = ? for update skip locked'
 const EXISTS = 'select 1 from login_tokens where id = ?'
-const TOUCH = 'update login_tokens set last_used_at = greatest(ifnull(last_used_at, 0), ?) where id = ?'
+const TOUCH = 'update login_tokens set last_used_at = ? where id = ? and ifnull(last_used_at, 0) <= ?'
 
 const LOCK_ENDED = `
   select id from login_tokens where ended_at < ? order by ended_at limit ? for update skip locked`
@@ -83,8 +84,8 @@ export async function touch(
   uses: readonly TokenUse[],
 ): Promise<readonly string[]> {
   const locked = new Set<string>()
-  for (const { id, atMs } of uses) {
-    if ((await rows(LOCK_UNLOCKED, [id])).length > 0) await change(TOUCH, [atMs, id])
+  for (const { id, atMs, minAdvanceMs = 1 } of uses) {
+    if ((await rows(LOCK_UNLOCKED, [id])).length > 0) await change(TOUCH, [atMs, id, atMs - minAdvanceMs])
     else if ((await rows(EXISTS, [id])).length > 0) locked.add(id)
   }
   return [...locked]
@@ -111,4 +112,27 @@ export async function prune(
   const ended = await rows(LOCK_ENDED, [endedBeforeMs, `${limit}`])
   for (const { id } of ended) await change(DELETE, [id as string])
   return ended.length
+}
+
+const FIND_IDLE = `
+  select id, greatest(created_at, ifnull(last_used_at, 0)) < ? as is_idle from login_tokens
+   where id > ? and name = 'login' and revoked_at is null order by id limit ?`
+const LOCK_IDLE = `
+  select id from login_tokens
+   where id = ? and revoked_at is null and greatest(created_at, ifnull(last_used_at, 0)) < ?
+     for update skip locked`
+const REVOKE = 'update login_tokens set revoked_at = ? where id = ?'
+
+/** Revokes the idle ones of the next login tokens, in the order of the IDs. */
+export async function revokeIdle(
+  { rows, change }: Session,
+  { unusedSinceMs, atMs, after, limit }: Parameters<LoginTokens['revokeIdle']>[0],
+): Promise<IdleStep> {
+  const step = await rows(FIND_IDLE, [unusedSinceMs, after ?? '', `${limit}`])
+  let revoked = 0
+  for (const { id, is_idle } of step) {
+    if (is_idle !== 1 || (await rows(LOCK_IDLE, [id as string, unusedSinceMs])).length === 0) continue
+    revoked += await change(REVOKE, [atMs, id as string])
+  }
+  return { revoked, end: step.length < limit ? null : (step.at(-1)?.id as string) }
 }

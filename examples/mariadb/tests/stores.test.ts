@@ -6,13 +6,15 @@ import {
   type DatabaseProcesses,
   databaseContract,
   loginTokensContract,
-  type Stores,
+  type OneTimeStores,
+  oneTimeTokensContract,
   startDatabaseProcesses,
 } from 'latchkey/testing'
 import { mariadbCustomers } from '../src/customers.ts'
 import { type MariadbDatabase, openDatabase } from '../src/database.ts'
 import { mariadbLoginTokens } from '../src/login-tokens.ts'
 import { migrate } from '../src/migrations.ts'
+import { mariadbOneTimeTokens } from '../src/one-time-tokens.ts'
 import { mariadbDatabase } from '../src/service-database.ts'
 import { type MariadbServer, startMariadb, withoutMariadb } from './mariadb-server.ts'
 
@@ -37,18 +39,19 @@ describe('MariaDB', { skip: withoutMariadb }, () => {
     await server?.stop()
   })
 
-  async function inOneProcess(): Promise<Stores> {
+  async function inOneProcess(): Promise<OneTimeStores> {
     await server.connection.query('delete from stores.customers')
     return {
       customers: mariadbCustomers(database),
       loginTokens: mariadbLoginTokens(database),
+      oneTimeTokens: mariadbOneTimeTokens(database),
       stall: server.stall,
       lockToken: (id) => server.lockToken('stores', id),
       dispose: async () => {},
     }
   }
 
-  async function inSeveral(): Promise<Stores> {
+  async function inSeveral(): Promise<OneTimeStores> {
     return { ...(await inOneProcess()), ...processes.stores({}) }
   }
 
@@ -58,6 +61,7 @@ describe('MariaDB', { skip: withoutMariadb }, () => {
   ] as const) {
     customersContract(name, create)
     loginTokensContract(name, create)
+    oneTimeTokensContract(name, create)
   }
 
   let databases = 0

@@ -1,8 +1,8 @@
 -- Acquires or releases a slot. Redis runs nothing else meanwhile, so that parallel attempts count like sequential ones.
--- KEYS: account and address together, the address, the account. ARGV: the limits; `take` or an outcome; with an outcome,
+-- KEYS: account and address together, the address, the account. ARGV: the limits; `take`, `forget` or an outcome; with an outcome,
 -- when the slot was acquired, and whether it is known. Times are milliseconds of the clock of the server.
 local SLOT_MS, KNOWN_MS = 15000, 30 * 86400000
-local NOTHING = '{"failures":0,"since":0,"failuresSinceSuccess":0,"succeeded":0,"full":0,"held":[]}'
+local NOTHING = '{"failures":0,"since":0,"failuresSinceSuccess":0,"succeeded":0,"full":0,"epoch":0,"held":[]}'
 local limits, task = cjson.decode(ARGV[1]), ARGV[2]
 local windows = { limits.account.windowMs, limits.address.windowMs, 0 }
 local time = redis.call('time')
@@ -15,6 +15,16 @@ local function read(index)
   return counts
 end
 local pair, address, account = read(1), read(2), read(3)
+-- The epoch of an account is when its failures were forgotten.
+local REMEMBER_MS = math.max(KNOWN_MS, limits.account.windowMs)
+if task == 'forget' then
+  account.full, account.epoch = 0, now
+  redis.call('set', KEYS[3], cjson.encode(account), 'pxat', now + REMEMBER_MS)
+  return '{}'
+end
+if account.epoch > pair.epoch then
+  pair.failures, pair.since, pair.failuresSinceSuccess, pair.epoch = 0, 0, 0, account.epoch
+end
 
 local function refused(name, failures, windowMs, retryAfterMs)
   local limit = { name = name, failures = failures, windowMs = windowMs, retryAfterMs = retryAfterMs }
@@ -59,7 +69,8 @@ for index, counts in ipairs(known and { pair, address } or { pair, address, acco
     counts.failures, counts.since, counts.failuresSinceSuccess, counts.succeeded = 0, 0, 0, now
   end
   local slot, window = (counts.held[#counts.held] or 0) + SLOT_MS, counts.since + windows[index]
-  local expires = math.max(now + 1, slot, window, counts.full, counts.succeeded + KNOWN_MS)
+  local expires = math.max(now + 1, slot, window, counts.full, counts.succeeded + KNOWN_MS,
+    counts.epoch > 0 and counts.epoch + REMEMBER_MS or 0)
   redis.call('set', KEYS[index], cjson.encode(counts), 'pxat', expires)
 end
 return cjson.encode({ kind = 'taken', slot = { takenAtMs = now, isKnown = known } })

@@ -7,9 +7,9 @@ export function withRedisThrottle(database: Database, url: string): Database {
   return { ...database, open }
 
   async function open(...[role, context]: Parameters<Database['open']>) {
-    const opened = await database.open(role, context)
-    if (role !== 'service') return opened
+    if (role !== 'service') return database.open(role, context)
     const client = createRedisClient(url)
+    const opened = await database.open(role, context)
     // A service starts without Redis, too: meanwhile its logins return 503.
     await Promise.race([client.connect(), once(client, 'error')])
     const throttle = redisLoginThrottle(client, context.configuration)

@@ -12,10 +12,15 @@ const OFF = { failures: Number.MAX_SAFE_INTEGER, windowMs: 0 }
 type RedisClient = ReturnType<typeof createRedisClient>
 
 /** Creates a client whose calls reject while it has no connection. It connects again by itself after `connect`. */
-export function createRedisClient(url: string) {
+export function createRedisClient(url: string, { socketTimeoutMs = 5000 } = {}) {
+  const socket = {
+    socketTimeout: socketTimeoutMs,
+    // By default, the client gives up after a timeout of its socket.
+    reconnectStrategy: (retries: number) => Math.min(2 ** retries * 50, 2000),
+  }
   // Without pings, a connection to a host that is gone would be used until TCP gives up.
-  const alive = { pingInterval: 1000, socket: { socketTimeout: 5000 } }
-  return createClient({ url, disableOfflineQueue: true, ...alive }).on('error', () => {})
+  const pingInterval = socketTimeoutMs / 5
+  return createClient({ url, disableOfflineQueue: true, pingInterval, socket }).on('error', () => {})
 }
 
 /** Counts in Redis, exactly over all processes with the same server. */
@@ -33,6 +38,9 @@ export function redisLoginThrottle(client: RedisClient, limits: LoginLimits): Lo
     },
     async settle(slot, outcome, timeoutMs) {
       await run(slot, [outcome, `${slot.takenAtMs}`, `${slot.isKnown}`], timeoutMs)
+    },
+    async forget(account, timeoutMs) {
+      await run({ account, address: '' }, ['forget'], timeoutMs)
     },
   }
 }

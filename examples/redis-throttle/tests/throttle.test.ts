@@ -3,13 +3,14 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryDatabase } from 'latchkey/adapters/memory'
 import { Unavailable } from 'latchkey/ports'
-import { databaseContract, loginThrottleContract } from 'latchkey/testing'
+import { createTestApp, databaseContract, loginThrottleContract } from 'latchkey/testing'
 import { withRedisThrottle } from '../src/database.ts'
 import { createRedisClient, redisLoginThrottle } from '../src/login-throttle.ts'
 import { ATTEMPT, LIMITS, TIMEOUT_MS } from './limits.ts'
-import { type RedisServer, startRedis, withoutRedis } from './redis-server.ts'
+import { freePort, type RedisServer, startRedis, withoutRedis } from './redis-server.ts'
 
 /** Moves the stored times into the past, which has the effect of a later clock. */
 const ADVANCE = `
@@ -84,6 +85,44 @@ describe('The throttle in Redis', { skip: withoutRedis }, () => {
     assert.equal((await throttle.take(ATTEMPT, TIMEOUT_MS)).kind, 'taken')
     await lost.close()
     await assert.rejects(throttle.take(ATTEMPT, TIMEOUT_MS), Unavailable)
+  })
+
+  test('a client connects again to a server that stalled for longer than the timeout of its socket', async (t) => {
+    const lost = createRedisClient(server.url, { socketTimeoutMs: 500 })
+    t.after(() => lost.isOpen && lost.destroy())
+    await lost.connect()
+    const { take } = redisLoginThrottle(lost, LIMITS)
+    const failed = once(lost, 'error')
+    const release = await server.stall()
+    const [error] = await failed.finally(release)
+    assert.match(`${error}`, /Socket timeout/)
+    const attempt = { ...ATTEMPT, account: 'stalled' }
+    const deadlineMs = performance.now() + TIMEOUT_MS
+    for (let kind = ''; kind !== 'taken'; ) {
+      assert.ok(performance.now() < deadlineMs)
+      await sleep(50)
+      kind = (await take(attempt, TIMEOUT_MS).catch(() => ({ kind: '' }))).kind
+    }
+  })
+
+  test('a service starts without Redis, and its logins return 503', async () => {
+    const url = `redis://127.0.0.1:${await freePort()}`
+    const app = await createTestApp({ database: withRedisThrottle(memoryDatabase(), url) })
+    const { email, password } = await app.customer()
+    const { status } = await app.call('/api/login', { body: { email, password } })
+    await app.close()
+    assert.equal(status, 503)
+  })
+
+  test('an address that is not one of Redis is refused before the database is opened', async () => {
+    let isOpen = false
+    const { open, ...others } = memoryDatabase()
+    const opened: typeof open = (...args) => {
+      isOpen = true
+      return open(...args)
+    }
+    await assert.rejects(createTestApp({ database: withRedisThrottle({ ...others, open: opened }, 'x') }))
+    assert.equal(isOpen, false)
   })
 
   test('a server that cannot write rejects with `Unavailable`', async () => {

@@ -5,6 +5,10 @@ import { CUSTOMER_COLUMNS, toCredentials, toCustomer } from './rows.ts'
 const FIND_BY_EMAIL = `
   select ${CUSTOMER_COLUMNS}, customers.password_hash from customers where lower(email) = lower(?)`
 
+const FIND_BY_ID = `
+  select ${CUSTOMER_COLUMNS} from customers
+   where id = ? or id = (select customer_id from login_tokens where login_tokens.id = ?)`
+
 const ADD = `
   insert into customers (id, email, name, password_hash, created_at, disabled_at) values (?, ?, ?, ?, ?, ?)
   on conflict (lower(email)) do nothing`
@@ -15,8 +19,13 @@ const LIST = `
 const SET_PASSWORD_HASH = 'update customers set password_hash = ? where id = ?'
 const REHASH = 'update customers set password_hash = ? where id = ? and password_hash = ?'
 const DISABLE = 'update customers set disabled_at = ifnull(disabled_at, ?) where id = ?'
+const OWNER = 'select password_hash, disabled_at from customers where id = ?'
+const UNREVOKED = 'select 1 from login_tokens where id = ? and customer_id = ? and revoked_at is null'
+const REVOKE_OTHERS =
+  'update login_tokens set revoked_at = ? where customer_id = ? and id <> ? and revoked_at is null'
 const ENABLE = 'update customers set disabled_at = null where id = ?'
 const DELETE = 'delete from customers where id = ?'
+const END_ONE_TIME_TOKENS = 'delete from one_time_tokens where customer_id = ?'
 const REVOKE_ALL = 'update login_tokens set revoked_at = ? where customer_id = ? and revoked_at is null'
 
 /** Creates the store on the table `customers`. Write transactions are exclusive, so rows need no lock. */
@@ -26,6 +35,12 @@ export function sqliteCustomers(database: SqliteDatabase): Customers {
       database.read(timeoutMs, ({ rows }) => {
         const [row] = rows(FIND_BY_EMAIL, [email])
         return row === undefined ? null : toCredentials(row)
+      }),
+
+    findById: (id, timeoutMs) =>
+      database.read(timeoutMs, ({ rows }) => {
+        const [row] = rows(FIND_BY_ID, [id, id])
+        return row === undefined ? null : toCustomer(row)
       }),
 
     add: (credentials, timeoutMs) =>
@@ -42,6 +57,16 @@ export function sqliteCustomers(database: SqliteDatabase): Customers {
       database.write(timeoutMs, (session) =>
         changeAndRevoke(session, SET_PASSWORD_HASH, passwordHash, id, atMs),
       ),
+
+    changePassword: ({ customerId, verifiedHash, passwordHash, keepTokenId, atMs }, timeoutMs) =>
+      database.write(timeoutMs, ({ rows, change }) => {
+        const [owner] = rows(OWNER, [customerId])
+        if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
+        if (rows(UNREVOKED, [keepTokenId, customerId]).length === 0) return null
+        change(SET_PASSWORD_HASH, [passwordHash, customerId])
+        change(END_ONE_TIME_TOKENS, [customerId])
+        return change(REVOKE_OTHERS, [atMs, customerId, keepTokenId])
+      }),
 
     rehash: (id, from, to, timeoutMs) => changesOne(REHASH, [to, id, from], timeoutMs),
 
@@ -70,5 +95,7 @@ function changeAndRevoke(
   id: string,
   atMs: number,
 ): number | null {
-  return change(sql, [value, id]) === 0 ? null : change(REVOKE_ALL, [atMs, id])
+  if (change(sql, [value, id]) === 0) return null
+  change(END_ONE_TIME_TOKENS, [id])
+  return change(REVOKE_ALL, [atMs, id])
 }

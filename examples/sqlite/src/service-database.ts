@@ -5,6 +5,7 @@ import { sqliteCustomers } from './customers.ts'
 import { openDatabase, type SqliteDatabase } from './database.ts'
 import { sqliteLoginTokens } from './login-tokens.ts'
 import { migrate, pendingMigrations } from './migrations.ts'
+import { sqliteOneTimeTokens } from './one-time-tokens.ts'
 import { lockForService, type ServiceLock } from './service-lock.ts'
 import { countActiveTokens } from './upkeep.ts'
 
@@ -30,6 +31,7 @@ async function open(role: Role, { configuration, log, clock }: DatabaseContext):
     return {
       customers: sqliteCustomers(database),
       loginTokens: sqliteLoginTokens(database),
+      oneTimeTokens: sqliteOneTimeTokens(database),
       // Workers open the same file. No process is notified of changes, so workers cannot cache.
       workerEnv: { DATA_DIR: folder },
       countActiveTokens: () => countActiveTokens(database, clock.nowMs(), COUNT_TIMEOUT_MS),

@@ -1,4 +1,5 @@
 import {
+  type IdleStep,
   type LoginTokens,
   type StepOptions,
   type TokenPage,
@@ -29,7 +30,8 @@ const REVOKE_STEP = `
   update login_tokens set revoked_at = ?1
    where id > ?2 and id <= ?3 and created_at < ?4 and revoked_at is null`
 
-const TOUCH = 'update login_tokens set last_used_at = ?1 where id = ?2 and ifnull(last_used_at < ?1, true)'
+const TOUCH =
+  'update login_tokens set last_used_at = ?1 where id = ?2 and ifnull(last_used_at <= ?1 - ?3, true)'
 
 // The expression is that of the index.
 const ENDED_AT = 'min(ifnull(revoked_at, expires_at), ifnull(expires_at, revoked_at))'
@@ -80,7 +82,7 @@ export async function revokeIssuedBefore(
 export async function touch(database: SqliteDatabase, uses: readonly TokenUse[]): Promise<readonly string[]> {
   try {
     await database.write(0, ({ change }) => {
-      for (const { id, atMs } of uses) change(TOUCH, [atMs, id])
+      for (const { id, atMs, minAdvanceMs = 1 } of uses) change(TOUCH, [atMs, id, minAdvanceMs])
     })
     return []
   } catch (error) {
@@ -102,4 +104,16 @@ export async function countActiveTokens(
 /** Deletes revoked and expired tokens, the oldest first. */
 export function prune({ change }: Session, endedBeforeMs: number, limit: number): number {
   return change(PRUNE, [endedBeforeMs, limit])
+}
+
+const REVOKE_IDLE = `
+  update login_tokens set revoked_at = ?
+   where name = 'login' and revoked_at is null and max(created_at, ifnull(last_used_at, 0)) < ?`
+
+/** Revokes all idle login tokens in one step: SQLite reads a table of this size in milliseconds. */
+export function revokeIdle(
+  { change }: Session,
+  { unusedSinceMs, atMs }: Parameters<LoginTokens['revokeIdle']>[0],
+): IdleStep {
+  return { revoked: change(REVOKE_IDLE, [atMs, unusedSinceMs]), end: null }
 }

@@ -7,7 +7,8 @@ import {
   customersContract,
   databaseContract,
   loginTokensContract,
-  type Stores,
+  type OneTimeStores,
+  oneTimeTokensContract,
   startDatabaseProcesses,
 } from 'latchkey/testing'
 import Database from 'libsql'
@@ -15,6 +16,7 @@ import { sqliteCustomers } from '../src/customers.ts'
 import { openDatabase } from '../src/database.ts'
 import { sqliteLoginTokens } from '../src/login-tokens.ts'
 import { migrate } from '../src/migrations.ts'
+import { sqliteOneTimeTokens } from '../src/one-time-tokens.ts'
 import { sqliteDatabase } from '../src/service-database.ts'
 
 const PROGRAM = join(import.meta.dirname, 'database-process.ts')
@@ -23,13 +25,14 @@ const forkProgram = () => fork(PROGRAM, { execArgv: ['--import', 'tsx'] })
 const processes = startDatabaseProcesses(3, forkProgram)
 after(() => processes.end())
 
-async function inOneProcess(): Promise<Stores> {
+async function inOneProcess(): Promise<OneTimeStores> {
   const { file, remove } = newFolder()
   const database = openDatabase(file)
   await migrate(database)
   return {
     customers: sqliteCustomers(database),
     loginTokens: sqliteLoginTokens(database),
+    oneTimeTokens: sqliteOneTimeTokens(database),
     lockToken: () => lockFile(file),
     async dispose() {
       database.close()
@@ -38,7 +41,7 @@ async function inOneProcess(): Promise<Stores> {
   }
 }
 
-async function inSeveral(): Promise<Stores> {
+async function inSeveral(): Promise<OneTimeStores> {
   const { file, env, remove } = newFolder()
   return {
     ...processes.stores(env),
@@ -56,6 +59,7 @@ for (const [name, create] of [
 ] as const) {
   customersContract(name, create)
   loginTokensContract(name, create)
+  oneTimeTokensContract(name, create)
 }
 
 databaseContract('SQLite', async () => {

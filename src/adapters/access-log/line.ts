@@ -9,11 +9,12 @@ export function createLineFormatter(
   clock: Clock,
 ): (responded: RespondedRequest, status: number, timed: boolean) => string {
   const time = cachedTimes(clock)
-  return function formatLine({ requestId, traceId, method, route, beganMs }, status, timed) {
+  return function formatLine({ requestId, traceId, spanId, method, route, beganMs }, status, timed) {
     const ms = !timed || beganMs === null ? '' : `,"ms":${tenths(clock.monotonicMs() - beganMs)}`
     return (
       `{"level":"info","time":"${time()}","request_id":${quoteJson(requestId)}` +
       (traceId === null ? '' : `,"trace_id":"${traceId}"`) +
+      (spanId === null ? '' : `,"span_id":"${spanId}"`) +
       (method === null ? '' : `,"method":${quoteJson(method)}`) +
       (route === null ? '' : `,"route":${quoteJson(route)}`) +
       `,"status":${status}${ms},"event":"request"}\n`

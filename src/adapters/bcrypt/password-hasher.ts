@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { HashingLoad } from '../../application/ports/metrics.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
-import { isWholePasswordHash } from '../../domain/password.ts'
+import { exceedsBcrypt, isWholePasswordHash, SHA256_PREFIX } from '../../domain/password.ts'
 import { decoyCosts, decoyHash, hashPrefix } from './decoys.ts'
 import { HashingQueue } from './hashing-queue.ts'
 
@@ -18,7 +19,8 @@ export interface BcryptPasswordHasher extends PasswordHasher {
 
 /**
  * Hashes and verifies passwords with bcrypt on at most `concurrency` threads. Every verification does the work of the
- * configured cost: decoys pad a cheaper stored hash. A more expensive hash takes longer.
+ * configured cost: decoys pad a cheaper stored hash. A more expensive hash takes longer. Passwords of more than the 72 bytes
+ * that bcrypt reads are stored in Django's form, as the hash of their SHA-256.
  */
 export function bcryptPasswordHasher({
   cost,
@@ -34,13 +36,15 @@ export function bcryptPasswordHasher({
   const queue = new HashingQueue({ threads: concurrency, expectedMs: 2 ** cost * ROUND_MS })
 
   return {
-    hash: (password) => queue.run(() => hash(password, cost)),
-    isDated: (passwordHash) => !passwordHash.startsWith(hashPrefix(cost)),
+    hash: (password) => queue.run(() => hashWhole(password)),
+    isDated: (passwordHash) => !withoutForm(passwordHash).startsWith(hashPrefix(cost)),
     queue(request) {
       const slot = queue.take(request)
       return {
         verify: (password, passwordHash) => slot.run(() => verifyPadded(password, passwordHash)),
-        hash: (password) => slot.run(() => hash(password, cost)),
+        hash: (password) => slot.run(() => hashWhole(password)),
+        rehash: (password, passwordHash) =>
+          slot.run(() => hashIn(hasSha256Form(passwordHash) ? SHA256_PREFIX : '', password)),
         leave: slot.leave,
       }
     },
@@ -50,14 +54,38 @@ export function bcryptPasswordHasher({
 
   /** Verifies with all decoys on one thread: a wait between them would reveal them by the total time. */
   async function verifyPadded(password: string, passwordHash: string | null): Promise<boolean> {
+    const digest = sha256(password)
     const whole = passwordHash !== null && isWholePasswordHash(passwordHash)
     if (passwordHash !== null && !whole) onDamaged()
-    const right = whole && (await verify(password, withoutSpareBits(passwordHash)))
-    for (const decoyCost of decoyCosts(whole ? hashCost(passwordHash) : null, cost)) {
+    const inner = whole ? withoutForm(passwordHash) : null
+    const input = whole && hasSha256Form(passwordHash) ? digest : password
+    const right = inner !== null && (await verify(input, withoutSpareBits(inner)))
+    for (const decoyCost of decoyCosts(inner === null ? null : hashCost(inner), cost)) {
       await verify(password, decoyHash(decoyCost))
     }
     return right
   }
+
+  function hashWhole(password: string): Promise<string> {
+    return hashIn(exceedsBcrypt(password) ? SHA256_PREFIX : '', password)
+  }
+
+  async function hashIn(form: '' | typeof SHA256_PREFIX, password: string): Promise<string> {
+    return form + (await hash(form === '' ? password : sha256(password), cost))
+  }
+}
+
+/** Not the raw digest: it may contain NUL, where bcrypt stops. */
+function sha256(password: string): string {
+  return createHash('sha256').update(password).digest('hex')
+}
+
+function hasSha256Form(passwordHash: string): boolean {
+  return passwordHash.startsWith(SHA256_PREFIX)
+}
+
+function withoutForm(passwordHash: string): string {
+  return hasSha256Form(passwordHash) ? passwordHash.slice(SHA256_PREFIX.length) : passwordHash
 }
 
 const ALPHABET = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'

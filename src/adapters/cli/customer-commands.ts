@@ -17,6 +17,7 @@ export function addCustomerCommands(program: Command, operations: Operations, io
   const commands = createCustomerCommands(operations, io)
   const customer = program.command('customer').description('the customers, who may log in')
   withPasswordOptions(customer.command('add').argument('<email>').option('--name <name>', 'the display name'))
+    .addOption(jsonOption())
     .description('create a customer')
     .action((email, options) => commands.add(email, options))
   customer
@@ -42,6 +43,7 @@ export function addCustomerCommands(program: Command, operations: Operations, io
     .description('list all customers')
     .action((flags: JsonFlag) => commands.list(flags))
   withPasswordOptions(customer.command('password').argument('<email>'))
+    .addOption(jsonOption())
     .description('set the password and revoke the tokens')
     .action((email, options) => commands.password(email, options))
   customer
@@ -50,21 +52,30 @@ export function addCustomerCommands(program: Command, operations: Operations, io
     .addOption(jsonOption())
     .description('show a customer and the tokens that are active')
     .action((email: string, flags: JsonFlag) => commands.show(email, flags))
+  customer
+    .command('sessions')
+    .argument('<email>')
+    .addOption(jsonOption())
+    .description('list the active login tokens of a customer, with their devices')
+    .action((email: string, flags: JsonFlag) => commands.sessions(email, flags))
   for (const [name, description] of [
+    ['unlock', 'forget the failed logins; with LOGIN_SESSIONS_FULL=refuse, also revoke the login tokens'],
     ['disable', 'refuse logins and revoke the tokens'],
     ['enable', 'accept logins again'],
   ] as const)
     customer
       .command(name)
       .argument('<email>')
+      .addOption(jsonOption())
       .description(description)
-      .action((email) => commands[name](email))
+      .action((email: string, flags: JsonFlag) => commands[name](email, flags))
   customer
     .command('delete')
     .argument('<email>')
     .addOption(yesOption())
+    .addOption(jsonOption())
     .description('remove a customer and the tokens')
-    .action((email: string, flags: YesFlag) => commands.delete(email, flags))
+    .action((email: string, flags: YesFlag & JsonFlag) => commands.delete(email, flags))
 }
 
 function withPasswordOptions(command: Command): Command {

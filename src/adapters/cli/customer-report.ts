@@ -5,9 +5,15 @@ import { customerFields, tokenFields } from './json-fields.ts'
 import { printable, printableTime } from './printable.ts'
 import { createTable, pairs } from './table.ts'
 
+/** The time and the terminal of a report. */
+interface Shown {
+  readonly nowMs: number
+  readonly maxWidth: number
+}
+
 /** Returns a function that formats pages of customers as lines of one table. */
-export function createCustomerTable(): (customers: readonly Customer[]) => string {
-  const table = createTable(['CREATED', 'STATE', 'EMAIL', 'NAME'])
+export function createCustomerTable(maxWidth: number): (customers: readonly Customer[]) => string {
+  const table = createTable(['CREATED', 'STATE', 'EMAIL', 'NAME'], maxWidth)
   return (customers) =>
     table(
       customers.map((customer) => [
@@ -20,22 +26,36 @@ export function createCustomerTable(): (customers: readonly Customer[]) => strin
 }
 
 /** Returns the report of one customer: its active tokens, and the number of revoked and expired ones. */
-export function customerReport(customer: Customer, tokens: readonly LoginToken[], nowMs: number): string {
+export function customerReport(
+  customer: Customer,
+  tokens: readonly LoginToken[],
+  { nowMs, maxWidth }: Shown,
+): string {
   const active = tokens.filter((token) => tokenState(token, nowMs) === 'active')
   const count = (state: string) => tokens.filter((token) => tokenState(token, nowMs) === state).length
-  const summary = pairs([
-    ['id', printable(customer.id)],
-    ['email', printable(customer.email)],
-    ['name', printable(customer.name ?? '-')],
-    ['state', customer.disabledAtMs === null ? 'active' : `disabled ${printableTime(customer.disabledAtMs)}`],
-    ['created', printableTime(customer.createdAtMs)],
-    ['tokens', `${active.length} active, ${count('revoked')} revoked, ${count('expired')} expired`],
-  ])
-  return active.length === 0 ? summary : `${summary}\n${tokenTable(active)}`
+  const summary = pairs(
+    [
+      ['id', printable(customer.id)],
+      ['email', printable(customer.email)],
+      ['name', printable(customer.name ?? '-')],
+      [
+        'state',
+        customer.disabledAtMs === null ? 'active' : `disabled ${printableTime(customer.disabledAtMs)}`,
+      ],
+      ['created', printableTime(customer.createdAtMs)],
+      ['tokens', `${active.length} active, ${count('revoked')} revoked, ${count('expired')} expired`],
+    ],
+    maxWidth,
+  )
+  return active.length === 0 ? summary : `${summary}\n${tokenTable(active, maxWidth)}`
 }
 
 /** Returns the same report as one JSON document. */
-export function customerDocument(customer: Customer, tokens: readonly LoginToken[], nowMs: number): string {
+export function customerDocument(
+  customer: Customer,
+  tokens: readonly LoginToken[],
+  { nowMs }: Shown,
+): string {
   const inState = (state: string) => tokens.filter((token) => tokenState(token, nowMs) === state)
   return toJsonDocument({
     customer: customerFields(customer),
@@ -48,8 +68,11 @@ export function customerDocument(customer: Customer, tokens: readonly LoginToken
   })
 }
 
-function tokenTable(tokens: readonly LoginToken[]): string {
-  return createTable(['ID', 'CREATED', 'EXPIRES', 'NAME', 'ABILITIES'])(
+function tokenTable(tokens: readonly LoginToken[], maxWidth: number): string {
+  return createTable(
+    ['ID', 'CREATED', 'EXPIRES', 'NAME', 'ABILITIES'],
+    maxWidth,
+  )(
     tokens.map((token) => [
       printable(token.id),
       printableTime(token.createdAtMs),

@@ -6,6 +6,7 @@ const HINTS: readonly (readonly [code: RegExp, hint: string])[] = [
   [/^(EADDRINUSE|EADDRNOTAVAIL|EAFNOSUPPORT)$/, 'set HOST and PORT to an address that is free here'],
   [/^(ECONN\w+|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/, 'check HOST and DATABASE_URL'],
   [/^(28P01|28000|3D000)$/, 'check user, password and name in DATABASE_URL'],
+  [/^(ENOSPC|EDQUOT)$/, 'free some space, then run the command again'],
   [/CERT|VERIFY|^ERR_TLS/, 'check sslmode in DATABASE_URL; docs/reference/settings.md lists its values'],
 ]
 

@@ -1,45 +1,39 @@
 import type { Command } from 'commander'
+import { wrapText } from './line-width.ts'
+import { MANUAL } from './manual.ts'
+import { printable } from './printable.ts'
 
-/** One example of each command, by its words. */
-const EXAMPLES: Readonly<Record<string, string>> = {
-  '': 'latchkey serve',
-  serve: 'PORT=8080 latchkey serve',
-  migrate: 'latchkey migrate --check',
-  customer: 'latchkey customer add ana@example.com',
-  'customer add': 'latchkey customer add ana@example.com --name Ana',
-  'customer import': 'latchkey customer import customers.csv --dry-run',
-  'customer list': 'latchkey customer list --json',
-  'customer show': 'latchkey customer show ana@example.com',
-  'customer password': 'latchkey customer password ana@example.com',
-  'customer disable': 'latchkey customer disable ana@example.com',
-  'customer enable': 'latchkey customer enable ana@example.com',
-  'customer delete': 'latchkey customer delete ana@example.com',
-  token: 'latchkey token list ana@example.com',
-  'token create':
-    'latchkey token create ana@example.com --name bot \\\n    --ability orders:read --expires 90d',
-  'token list': 'latchkey token list ana@example.com',
-  'token revoke':
-    'latchkey token revoke ana@example.com --name bot\n  latchkey token revoke --issued-before 2h',
-  'token prune': 'latchkey token prune --older-than 90d',
-  'service-token': 'latchkey service-token new',
-  'service-token new': 'latchkey service-token new',
-  routes: 'latchkey routes',
-  openapi: 'latchkey openapi > openapi.json',
-  doctor: 'latchkey doctor --all',
-  smoke: 'latchkey smoke https://api.example.com --email smoke@example.com',
-}
+const HELP_WIDTH = 80
 
-/** Adds an example to the help of every command, and `help <command>`, which names a command that does not exist. */
-export function completeHelp(program: Command): void {
-  addExamples(program, [])
+/**
+ * Adds an example and the exit code 1 to the help of every command, `help <command>`, and to every error of usage the
+ * command that prints the help. Each error is one line, which a terminal of `maxWidth` columns shows as several.
+ */
+export function completeHelp(program: Command, maxWidth: number): void {
+  completeCommand(program, [], maxWidth)
   addHelpCommand(program)
 }
 
-function addExamples(command: Command, words: readonly string[]): void {
-  const example = EXAMPLES[words.join(' ')]
-  if (example !== undefined) command.addHelpText('after', `\nExample:\n  ${example}`)
+function completeCommand(command: Command, words: readonly string[], maxWidth: number): void {
+  const { example, fails } = MANUAL[words.join(' ')] ?? { example: null, fails: null }
+  if (example !== null) command.addHelpText('after', `\nExample:\n  ${example}`)
+  if (fails !== null)
+    command.addHelpText('after', `\n${wrapText('Exit code 1: ', `${fails}.`, HELP_WIDTH).trimEnd()}`)
+  const help = ['latchkey', ...words, '--help'].join(' ')
+  command.configureOutput({
+    outputError(text, writeErr) {
+      const problem = printable(
+        text
+          .trim()
+          .replace(/^error: /, '')
+          .replace('\n', ' ')
+          .replace(/\.$/, ''),
+      )
+      writeErr(wrapText('latchkey: ', `${problem}. See ${help}.`, maxWidth))
+    },
+  })
   for (const next of command.commands) {
-    addExamples(next, [...words, next.name()])
+    completeCommand(next, [...words, next.name()], maxWidth)
     if (next.commands.length > 0) addHelpCommand(next)
   }
 }

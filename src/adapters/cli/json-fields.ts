@@ -28,6 +28,17 @@ export function tokenFields(token: LoginToken, nowMs: number): object {
   }
 }
 
+/** Returns a session as JSON documents show it. */
+export function sessionFields({ id, device, createdAtMs, lastUsedAtMs, expiresAtMs }: LoginToken): object {
+  return {
+    id,
+    device,
+    created_at: toIso(createdAtMs),
+    last_used_at: toIso(lastUsedAtMs),
+    expires_at: toIso(expiresAtMs),
+  }
+}
+
 function toIso(atMs: number | null): string | null {
   return atMs === null ? null : new Date(atMs).toISOString()
 }

@@ -5,7 +5,7 @@ export interface Listing<Item> {
   end(more?: object): string
 }
 
-/** The flag of every command that lists or reports. */
+/** The flag of every command that prints a result. */
 export interface JsonFlag {
   readonly json?: boolean
 }
@@ -13,6 +13,11 @@ export interface JsonFlag {
 /** Returns one JSON document as text. The keys of every document are a stable interface and are never renamed. */
 export function toJsonDocument(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`
+}
+
+/** Returns the result of a command as one JSON document with the flag, and as a sentence without it. */
+export function toResult({ json = false }: JsonFlag, document: object, sentence: string): string {
+  return json ? toJsonDocument(document) : `${sentence}\n`
 }
 
 /** Lists items as `{ "<name>": [ … ] }`, with one item a line. */

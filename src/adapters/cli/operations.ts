@@ -1,7 +1,16 @@
 import type { Deadline } from '../../application/deadline.ts'
+import type {
+  BackupOptions,
+  BackupReport,
+  RestoreOptions,
+  UpgradeOptions,
+  UpgradeReport,
+} from '../../application/ports/backup.ts'
 import type { ImportCustomers } from '../../application/use-cases/import-customers.ts'
+import type { ImportTokens } from '../../application/use-cases/import-tokens.ts'
 import type { ManageCustomers } from '../../application/use-cases/manage-customers.ts'
 import type { ManageTokens } from '../../application/use-cases/manage-tokens.ts'
+import type { Sessions } from '../../application/use-cases/sessions.ts'
 import type { Customer } from '../../domain/customer.ts'
 import type { LoginToken } from '../../domain/login-token.ts'
 import type { CheckResult } from '../../lib/check-result.ts'
@@ -10,6 +19,8 @@ import type { CheckResult } from '../../lib/check-result.ts'
 export interface Operations {
   /** The version of the package. */
   readonly version: string
+  /** Called with the words of a command without its arguments, such as `customer disable`, before it runs. */
+  begin?(command: string): void
   /** Runs the service; resolves when it has stopped. */
   serve(): Promise<void>
   /** Applies the pending migrations and returns their names. */
@@ -21,6 +32,12 @@ export interface Operations {
    * unless it may be created.
    */
   withStore<T>(use: (store: Store) => Promise<T>, options?: { readonly mayCreate: boolean }): Promise<T>
+  /** Writes a backup of the database. */
+  backUp(options: BackupOptions): Promise<BackupReport>
+  /** Replaces the rows of the database by those of a backup. */
+  restore(options: RestoreOptions): Promise<BackupReport>
+  /** Upgrades the data folder of the embedded database; returns null when it is of the current version. */
+  upgradeData(options: UpgradeOptions): Promise<UpgradeReport | null>
   /** Returns every route in the order of declaration. Does not open the database. */
   routes(): Promise<readonly ListedRoute[]>
   /** Returns the OpenAPI document, and the problems of what it cannot express. Does not open the database. */
@@ -59,7 +76,12 @@ export interface ListedRoute {
 export interface Store {
   readonly customers: ManageCustomers
   readonly importCustomers: ImportCustomers
+  /** Null when the database cannot store tokens of other systems. */
+  readonly importTokens: ImportTokens | null
   readonly tokens: ManageTokens
+  readonly sessions: Pick<Sessions, 'listByCustomer'>
+  /** Whether commands reach the counts of failed logins: they are not in the memory of each process. */
+  readonly sharesThrottle: boolean
   /** The retention time of revoked and expired tokens, in milliseconds. */
   readonly tokenRetentionMs: number
   /** Returns one page, ordered by case-folded e-mail, that starts after `afterEmail`. */

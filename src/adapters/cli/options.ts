@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 
-/** The option of every command that lists or reports. */
+/** The option of every command that prints a result. */
 export function jsonOption(): Option {
   return new Option('--json', 'print one JSON document')
 }

@@ -1,9 +1,12 @@
 import { Command } from 'commander'
+import { addBackupCommands } from './backup/commands.ts'
+import { addCompletionCommand } from './completion.ts'
 import { addCustomerCommands } from './customer-commands.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { completeHelp } from './help.ts'
 import { type Io, write } from './io.ts'
-import { type JsonFlag, toJsonDocument } from './json.ts'
+import { type JsonFlag, toJsonDocument, toResult } from './json.ts'
+import { lineWidth } from './line-width.ts'
 import type { Operations } from './operations.ts'
 import { jsonOption } from './options.ts'
 import { printable } from './printable.ts'
@@ -23,17 +26,9 @@ export function createProgram(operations: Operations, io: Io): Command {
       writeErr: (text) => io.stderr.write(text),
       getOutHelpWidth: () => 80,
       getErrHelpWidth: () => 80,
-      outputError: (text, writeErr) =>
-        writeErr(
-          `latchkey: ${printable(
-            text
-              .trim()
-              .replace(/^error: /, '')
-              .replace('\n', ' '),
-          )}\n`,
-        ),
     })
 
+  program.hook('preAction', (_program, command) => operations.begin?.(commandWords(command)))
   program.command('serve').description('run the service (default)').action(operations.serve)
 
   program
@@ -47,14 +42,17 @@ export function createProgram(operations: Operations, io: Io): Command {
 
   addCustomerCommands(program, operations, io)
   addTokenCommands(program, operations, io)
+  addBackupCommands(program, operations, io)
 
   program
     .command('service-token')
     .description('secrets for programs without a customer')
     .command('new')
+    .addOption(jsonOption())
     .description('print a new secret for SERVICE_TOKENS')
-    .action(async () => {
-      await write(io.stdout, `${operations.newServiceToken()}\n`)
+    .action(async (flags: JsonFlag) => {
+      const secret = operations.newServiceToken()
+      await write(io.stdout, toResult(flags, { secret }, secret))
     })
 
   program
@@ -66,13 +64,18 @@ export function createProgram(operations: Operations, io: Io): Command {
 
   addDoctorCommand(program, operations, io)
   addSmokeCommand(program, io)
-  completeHelp(program)
+  addCompletionCommand(program, io)
+  completeHelp(program, lineWidth(io.stderr))
 
   return program
 
   async function listRoutes({ json = false }: JsonFlag): Promise<void> {
     if (json) {
-      await write(io.stdout, toJsonDocument({ routes: await operations.routes() }))
+      const routes = (await operations.routes()).map(({ isPageAsset, ...route }) => ({
+        ...route,
+        is_page_asset: isPageAsset,
+      }))
+      await write(io.stdout, toJsonDocument({ routes }))
       return
     }
     // The assets of the pages, such as `/docs/page.js`, would hide the other routes.
@@ -83,7 +86,8 @@ export function createProgram(operations: Operations, io: Io): Command {
       auth,
       [...abilities, ...scopes].join(', '),
     ])
-    await write(io.stdout, createTable(['METHOD', 'PATH', 'AUTH', 'ABILITIES OR SCOPES'])(rows))
+    const heading = ['METHOD', 'PATH', 'AUTH', 'ABILITIES OR SCOPES']
+    await write(io.stdout, createTable(heading, lineWidth(io.stdout))(rows))
   }
 
   async function printOpenApi(): Promise<void> {
@@ -107,4 +111,9 @@ export function createProgram(operations: Operations, io: Io): Command {
     if (pending.length > 0)
       throw new Refusal(`Migrations are pending: ${pending.length}. Apply them with the command migrate.`)
   }
+}
+
+function commandWords(command: Command): string {
+  const { parent } = command
+  return parent?.parent == null ? command.name() : `${parent.name()} ${command.name()}`
 }

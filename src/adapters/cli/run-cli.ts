@@ -2,6 +2,7 @@ import { debuglog } from 'node:util'
 import { CommanderError } from 'commander'
 import { explain } from './explain.ts'
 import type { Io } from './io.ts'
+import { lineWidth, wrapText } from './line-width.ts'
 import type { Operations } from './operations.ts'
 import { createProgram } from './program.ts'
 import { Cancelled } from './refusal.ts'
@@ -35,7 +36,7 @@ function toExitCode(error: unknown, io: Io): ExitCode {
   debuglog('latchkey')('%s', error instanceof Error ? error.stack : error)
   io.stderr.write(
     explain(error)
-      .map((line) => `latchkey: ${line}\n`)
+      .map((line) => wrapText('latchkey: ', line, lineWidth(io.stderr)))
       .join(''),
   )
   return 1

@@ -33,11 +33,13 @@ function parseMoment(option: string, text: string, sign: 1 | -1): ResolveTime {
     return (nowMs) => nowMs + sign * ms
   }
   const match = TIME.exec(text)
-  if (match === null)
+  if (match === null) {
+    const [duration, date] = sign === 1 ? ['90d', '2030-01-31'] : ['2h', '2025-01-31']
     throw new Refusal(
-      `${option} is not a time. Give a duration such as 90d, a date such as 2030-01-31, ` +
-        'or a time such as 2030-01-31T12:00:00Z.',
+      `${option} is not a time. Give a duration such as ${duration}, a date such as ${date}, ` +
+        `or a time such as ${date}T12:00:00Z.`,
     )
+  }
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((digits) => Number(digits ?? 0)) as [
     number,
     number,

@@ -5,19 +5,20 @@ import { needsConfirmation, requireConfirmation, type YesFlag } from './confirma
 import { explain } from './explain.ts'
 import { Interrupted, interruptible } from './interruption.ts'
 import { type Io, write } from './io.ts'
-import { type JsonFlag, jsonListing, type Listing, tableListing } from './json.ts'
+import { type JsonFlag, toJsonDocument, toResult } from './json.ts'
 import { tokenFields } from './json-fields.ts'
+import { lineWidth } from './line-width.ts'
 import type { Operations, Store } from './operations.ts'
 import { printable, printableTime } from './printable.ts'
 import { Refusal } from './refusal.ts'
 import { formatTokenCount, requireCustomer } from './require-customer.ts'
 import { momentAhead, momentBack, parseDuration } from './times.ts'
-import { createTokenTable, type ShownToken } from './token-report.ts'
+import { createTokenListing } from './token-report.ts'
 
 const PAGE = 500
 
 /** The options of `token create`. */
-export interface CreateOptions {
+export interface CreateOptions extends JsonFlag {
   readonly name: string
   readonly ability?: readonly string[]
   readonly expires?: string
@@ -26,20 +27,26 @@ export interface CreateOptions {
 /** The commands on tokens as functions. Each prints what it did; on failure it throws. */
 export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>, io: Io) {
   const print = (text: string) => write(io.stdout, text)
+  const maxWidth = lineWidth(io.stdout)
 
   return {
     /** `token create` */
-    async create(email: string, { name, ability: abilities = [], expires }: CreateOptions) {
+    async create(email: string, { name, ability: abilities = [], expires, json = false }: CreateOptions) {
       const expiry = expires === undefined ? () => null : momentAhead('--expires', expires)
-      const { customer, token } = await withStore(async (store) => {
+      const { customer, token, nowMs } = await withStore(async (store) => {
         const owner = await findCustomer(email, store)
         const expiresAtMs = expiry(store.nowMs())
         if (expiresAtMs !== null && expiresAtMs <= store.nowMs())
           throw new Refusal('--expires must be in the future.')
         const input = { customerId: owner.id, name, abilities, expiresAtMs }
-        return { customer: owner, token: await store.tokens.create(input, store.deadline()) }
+        const created = await store.tokens.create(input, store.deadline())
+        return { customer: owner, token: created, nowMs: store.nowMs() }
       })
       if (token === null) throw new Refusal(`The customer ${printable(customer.email)} is disabled or gone.`)
+      if (json) {
+        await print(toJsonDocument({ token: tokenFields(token.token, nowMs), secret: token.secret }))
+        return
+      }
       await write(io.stderr, `The token ${printable(name)}. It is shown only once:\n`)
       await print(`${token.secret}\n`)
     },
@@ -48,7 +55,7 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
     async list(email: string | undefined, { json = false }: JsonFlag = {}) {
       if (email !== undefined) return listByCustomer(email, json)
       await withStore(async ({ tokens, deadline, nowMs }) => {
-        const listing = createListing('with owners', nowMs(), json)
+        const listing = createTokenListing(json, { columns: 'with owners', nowMs: nowMs(), maxWidth })
         let page = await tokens.list({ after: null, limit: PAGE }, deadline())
         if (page.tokens.length === 0 && !json) await write(io.stderr, 'There are no tokens yet.\n')
         while (page.tokens.length > 0) {
@@ -61,7 +68,7 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
     },
 
     /** `token revoke <email>` */
-    async revoke(email: string, { name, ...flags }: YesFlag & { readonly name?: string }) {
+    async revoke(email: string, { name, ...flags }: YesFlag & JsonFlag & { readonly name?: string }) {
       const { customer, revoked } = await withStore(async (store) => {
         const found = await findCustomer(email, store)
         // Only for the question: no list may delay a revocation by a script.
@@ -73,13 +80,12 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
       })
       if (revoked === 0 && name !== undefined)
         throw new Refusal(`${printable(customer.email)} has no active token ${printable(name)}.`)
-      await print(
-        `Revoked ${formatTokenCount(revoked)} of ${printable(customer.email)}, on every instance.\n`,
-      )
+      const sentence = `Revoked ${formatTokenCount(revoked)} of ${printable(customer.email)}, on every instance.`
+      await print(toResult(flags, { revoked }, sentence))
     },
 
     /** `token revoke --issued-before` */
-    async revokeIssuedBefore(text: string, flags: YesFlag = {}) {
+    async revokeIssuedBefore(text: string, flags: YesFlag & JsonFlag = {}) {
       const before = momentBack('--issued-before', text)
       const revoked = await interruptible((signal) =>
         withStore(async ({ tokens, deadline, nowMs }) => {
@@ -95,16 +101,18 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
         if (error instanceof RevocationIncomplete) throw new Refusal(describeIncomplete(error))
         throw error instanceof Interrupted ? new Refusal('Interrupted; nothing was changed.') : error
       })
-      await print(`Revoked ${formatTokenCount(revoked)} of all customers, on every instance.\n`)
+      const sentence = `Revoked ${formatTokenCount(revoked)} of all customers, on every instance.`
+      await print(toResult(flags, { revoked }, sentence))
     },
 
     /** `token prune` */
-    async prune({ olderThan }: { readonly olderThan?: string }) {
+    async prune({ olderThan, ...flags }: JsonFlag & { readonly olderThan?: string }) {
       const olderThanMs = olderThan === undefined ? null : parseDuration('--older-than', olderThan)
       const pruned = await withStore(({ tokens, deadline, tokenRetentionMs }) =>
         tokens.prune(olderThanMs ?? tokenRetentionMs, deadline),
       )
-      await print(`Removed ${formatTokenCount(pruned)} that had ended.\n`)
+      const sentence = `Removed ${formatTokenCount(pruned)} that had ended.`
+      await print(toResult(flags, { removed: pruned }, sentence))
     },
   }
 
@@ -125,19 +133,11 @@ export function createTokenCommands({ withStore }: Pick<Operations, 'withStore'>
       const { id } = await findCustomer(email, store)
       const tokens = await store.tokens.listByCustomer(id, store.deadline())
       if (tokens.length === 0 && !json) return null
-      const listing = createListing('of one', store.nowMs(), json)
+      const listing = createTokenListing(json, { columns: 'of one', nowMs: store.nowMs(), maxWidth })
       return listing.page(tokens.map((token) => ({ token }))) + listing.end()
     })
     await (report === null ? write(io.stderr, `${email} has no tokens yet.\n`) : print(report))
   }
-}
-
-function createListing(columns: 'with owners' | 'of one', nowMs: number, json: boolean): Listing<ShownToken> {
-  if (!json) return tableListing(createTokenTable(columns, nowMs))
-  return jsonListing('tokens', ({ token, ownerEmail }) => ({
-    ...tokenFields(token, nowMs),
-    ...(ownerEmail === undefined ? {} : { email: ownerEmail }),
-  }))
 }
 
 async function findCustomer(email: string, { customers, deadline }: Store): Promise<Customer> {

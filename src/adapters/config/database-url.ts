@@ -5,7 +5,8 @@ import { parseUrl } from './urls.ts'
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
 /** A comma in the host of the address, or in `?host=` unless it is the folder of a socket. */
-const SEVERAL_HOSTS = /^[^/]*\/\/(?:[^/?]*@)?[^/?@]*,[^/?@]*(?:[/?]|$)|[?&]host=(?!\/|%2f)[^&]*(?:,|%2c)/i
+const SEVERAL_HOSTS =
+  /^[^/]*\/\/(?:[^/?]*@)?(?!%2f)[^/?@]*(?:,|%2c)[^/?@]*(?:[/?]|$)|[?&]host=(?!\/|%2f)[^&]*(?:,|%2c)/i
 
 /**
  * The URL of a PostgreSQL server. Its host may also be given in `?host=`, as for a socket's folder. Ambiguous URLs are

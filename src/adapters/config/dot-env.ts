@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { ConfigurationProblem } from './configuration-refused.ts'
 
 /** The content of a `.env` file. Each invalid line is a problem; the valid lines are still read. */
@@ -6,6 +7,7 @@ export interface DotEnv {
   readonly problems: readonly ConfigurationProblem[]
 }
 
+const LINE_BREAK = /\r\n|\n|\r/u
 const NAME = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=(.*)$/su
 const BLANK_OR_COMMENT = /^[ \t]*(?:#|$)/u
 const QUOTED = /^[ \t]*(["'`])((?:(?!\1).)*)\1[ \t]*(?:#.*)?$/su
@@ -21,7 +23,7 @@ const MAX_PROBLEMS = 20
 export function parseDotEnv(text: string): DotEnv {
   const variables = new Map<string, string>()
   const problems: ConfigurationProblem[] = []
-  const lines = text.replace(/^\ufeff/u, '').split(/\r\n|\n|\r/u)
+  const lines = text.replace(/^\ufeff/u, '').split(LINE_BREAK)
   for (const [index, line] of lines.entries()) {
     if (BLANK_OR_COMMENT.test(line)) continue
     const [, name, rest = ''] = NAME.exec(line) ?? []
@@ -32,15 +34,13 @@ export function parseDotEnv(text: string): DotEnv {
   return { variables, problems: problems.slice(0, MAX_PROBLEMS) }
 }
 
-/** Decodes the bytes of a `.env` file. Returns null if they are not UTF-8 text. */
-export function decodeDotEnv(bytes: Uint8Array): string | null {
-  // UTF-16 without a byte-order mark is valid UTF-8 with NUL characters.
-  if (bytes.includes(0)) return null
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return null
-  }
+/** Decodes a `.env` file. Returns the problem of its first line that is not UTF-8 text, as in UTF-16. */
+export function decodeDotEnv(bytes: Uint8Array): string | ConfigurationProblem {
+  // Latin-1 maps each byte to one character and back. UTF-16 without a byte-order mark is UTF-8 with NUL characters.
+  const lines = Buffer.from(bytes).toString('latin1').split(LINE_BREAK)
+  const wrong = lines.findIndex((line) => line.includes('\0') || !isUtf8(Buffer.from(line, 'latin1')))
+  if (wrong === -1) return new TextDecoder().decode(bytes)
+  return problemAt(wrong + 1, 'is not UTF-8 text. Save the file as UTF-8.')
 }
 
 /** Returns the value, or a predicate that completes "Line 3 …". */
@@ -52,7 +52,7 @@ function parseValue(text: string): { readonly value: string } | string {
       return 'has a backslash between double quotes; use single quotes, in which it stands for itself.'
     return { value }
   }
-  const value = text.replace(/[ \t]#.*$/su, '').replace(/^[ \t]+|[ \t]+$/gu, '')
+  const value = text.replace(/[ \t]#.*$/su, '').replace(/^[ \t]+|(?<![ \t])[ \t]+$/gu, '')
   if (value.includes('#'))
     return 'has a # in its value: put the value between quotes, or a space before the comment.'
   return { value }

@@ -22,6 +22,18 @@ export const durationOrNever = v.union(
   'Must be never, or a whole number above 0 and a unit (ms, s, m, h, d), at most 3650d.',
 )
 
+/** A duration of at least five minutes, or null for `off`. */
+export const idleDuration = v.union(
+  [
+    v.pipe(
+      v.literal('off'),
+      v.transform(() => null),
+    ),
+    atLeast(300_000),
+  ],
+  'Must be off, or a whole number and a unit (ms, s, m, h, d) from 5m to 3650d.',
+)
+
 /** Caps a duration at ten days, so that timers can take a sum of two. */
 export function timer<Schema extends typeof duration>(schema: Schema) {
   return v.pipe(

@@ -1,42 +1,52 @@
 import { SETTINGS } from './settings.ts'
+import type { ConfigurationWarning } from './warnings.ts'
 
-const NAMES: readonly string[] = SETTINGS.flatMap(({ name, secret }) =>
-  secret ? [name, `${name}_FILE`] : [name],
-)
+const NAMES = SETTINGS.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name]))
+const KNOWN = new Set([...NAMES, 'NODE_ENV'])
 /** In a short name, two edits would change too much. */
 const SHORT = 6
+/** Node reads these when it starts, before the file. */
+const READ_BY_NODE = /^(?:NODE_|UV_|TZ$)/
 
-/** Returns a warning for each name that is no setting but resembles one: the setting would silently have its default. */
-export function findMisspeltNames(names: Iterable<string>): readonly string[] {
-  const known = new Set(NAMES)
-  return [...names].flatMap((name) => {
-    const meant = known.has(name)
-      ? undefined
-      : NAMES.find((setting) => resembles(name.toUpperCase(), setting))
-    return meant === undefined ? [] : [`.env: ${name} is not a setting. Is ${meant} meant?`]
+/** Returns a warning for each name that has no effect in `.env` though it resembles one that has. */
+export function findMisspeltNames(names: Iterable<string>): readonly ConfigurationWarning[] {
+  return [...names].flatMap((name): ConfigurationWarning[] => {
+    if (KNOWN.has(name)) return []
+    const meant = [...KNOWN].find((known) => resembles(name.toUpperCase(), known))
+    if (meant !== undefined) return [inDotEnv(`.env: ${name} is not a setting. Is ${meant} meant?`)]
+    return READ_BY_NODE.test(name)
+      ? [inDotEnv(`.env: ${name} has no effect here. Set it in the environment.`)]
+      : []
   })
 }
 
-function resembles(name: string, setting: string): boolean {
-  const limit = setting.length < SHORT ? 1 : 2
-  if (Math.abs(name.length - setting.length) > limit) return false
-  return editDistance(name, setting) <= limit
+function inDotEnv(sentence: string): ConfigurationWarning {
+  return { name: '.env', sentence }
 }
 
-/** The number of insertions, deletions and substitutions that turn one text into the other (Levenshtein). */
+function resembles(name: string, known: string): boolean {
+  // Prefixes and suffixes that other programs have.
+  if (name === `LATCHKEY_${known}` || name === `${known}_FILE`) return true
+  const limit = known.length < SHORT ? 1 : 2
+  return Math.abs(name.length - known.length) <= limit && editDistance(name, known) <= limit
+}
+
+/** The number of insertions, deletions, substitutions and swaps of neighbours (Damerau and Levenshtein). */
 function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, column) => column)
-  for (const [at, letter] of [...from].entries()) {
-    const next = [at + 1]
-    for (const [column, other] of [...to].entries())
-      next.push(
-        Math.min(
-          (next[column] ?? 0) + 1,
-          (row[column + 1] ?? 0) + 1,
-          (row[column] ?? 0) + (letter === other ? 0 : 1),
-        ),
+  const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)]
+  const at = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY
+  for (let row = 1; row <= from.length; row++) {
+    rows.push([row])
+    for (let column = 1; column <= to.length; column++) {
+      const isSwapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      const distance = Math.min(
+        at(row - 1, column) + 1,
+        at(row, column - 1) + 1,
+        at(row - 1, column - 1) + (from[row - 1] === to[column - 1] ? 0 : 1),
+        isSwapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
       )
-    row = next
+      rows[row]?.push(distance)
+    }
   }
-  return row.at(-1) ?? 0
+  return at(from.length, to.length)
 }

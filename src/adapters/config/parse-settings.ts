@@ -34,6 +34,19 @@ export function findContradictions(values: Values): readonly ConfigurationProble
       problem: 'Must be at most REQUEST_TIMEOUT.',
       example: 'HEADERS_TIMEOUT=10s REQUEST_TIMEOUT=15s',
     })
+  const { host, port, metricsHost, metricsPort } = values
+  if (port !== 0 && port === metricsPort && host === metricsHost)
+    problems.push({
+      name: 'METRICS_PORT',
+      problem: 'Must differ from PORT.',
+      example: 'METRICS_PORT=9464',
+    })
+  if (values.tokenIdleTtlMs !== null && !values.tokenLastUsed)
+    problems.push({
+      name: 'TOKEN_IDLE_TTL',
+      problem: 'Needs TOKEN_LAST_USED=on: a token expires by its last use.',
+      example: 'TOKEN_IDLE_TTL=30m TOKEN_LAST_USED=on',
+    })
   if (values.databaseDirectUrl !== null && values.databaseUrl === null)
     problems.push({
       name: 'DATABASE_DIRECT_URL',

@@ -1,10 +1,12 @@
-import { readFileSync, statSync } from 'node:fs'
+import { lstatSync, statSync } from 'node:fs'
 import { type ConfigurationProblem, ConfigurationRefused } from './configuration-refused.ts'
 import { decodeDotEnv } from './dot-env.ts'
 import { readConfiguration } from './read-configuration.ts'
 import { SETTINGS } from './settings.ts'
+import { readSmallFile } from './small-file.ts'
 import { readVariables } from './sources.ts'
 import { type Survey, surveyConfiguration } from './survey.ts'
+import type { ConfigurationWarning } from './warnings.ts'
 
 /**
  * Reads the configuration of this process from its environment and the `.env` file of the working directory. Throws
@@ -12,7 +14,7 @@ import { type Survey, surveyConfiguration } from './survey.ts'
  */
 export function readProcessConfiguration(): ReturnType<typeof readConfiguration> {
   const { configuration, warnings } = readConfiguration({ env: process.env, dotEnv: dotEnvText() })
-  return { configuration, warnings: [...warnOfForeignDotEnv(), ...warnings] }
+  return { configuration, warnings: [...warnOfForeignDotEnv().map(({ sentence }) => sentence), ...warnings] }
 }
 
 /** A survey, and the files that contain its secrets. */
@@ -53,32 +55,33 @@ function findSecretFiles(
 }
 
 /** Returns a warning if another account than root owns the `.env` file: it decides on the settings of this process. */
-function warnOfForeignDotEnv(): readonly string[] {
+function warnOfForeignDotEnv(): readonly ConfigurationWarning[] {
   const owner = statSync('.env', { throwIfNoEntry: false })?.uid
   if (owner === undefined || owner === 0 || owner === process.geteuid?.()) return []
-  return [`The file .env in the working directory belongs to another account (${owner}) and is read.`]
+  const sentence = `The file .env in the working directory belongs to another account (${owner}) and is read.`
+  return [{ name: '.env', sentence }]
 }
 
 function dotEnvText(): string | null {
   const bytes = dotEnvBytes()
   if (bytes === null) return null
   const text = decodeDotEnv(bytes)
-  if (text === null) throw dotEnvRefused('Is not UTF-8 text. Save it as UTF-8.')
+  if (typeof text !== 'string') throw new ConfigurationRefused([text])
   return text
 }
 
 function dotEnvBytes(): Uint8Array | null {
   try {
-    return readFileSync('.env')
+    return readSmallFile('.env')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-    throw dotEnvRefused('Is in the working directory and cannot be read.')
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    // A symbolic link without a target is a file that cannot be read.
+    if (isMissing && lstatSync('.env', { throwIfNoEntry: false }) === undefined) return null
+    const problem = 'Is in the working directory and cannot be read.'
+    throw new ConfigurationRefused([
+      { name: '.env', problem, example: 'a text file of at most 1 MiB, or none' },
+    ])
   }
-}
-
-function dotEnvRefused(problem: string): ConfigurationRefused {
-  const example = 'a text file with a line such as PORT=3000, or none'
-  return new ConfigurationRefused([{ name: '.env', problem, example }])
 }
 
 /**

@@ -13,5 +13,5 @@ export function readConfiguration(sources: Sources): {
 } {
   const { configuration, problems, warnings } = surveyConfiguration(sources)
   if (problems.length > 0) throw new ConfigurationRefused(problems)
-  return { configuration, warnings }
+  return { configuration, warnings: warnings.map(({ sentence }) => sentence) }
 }

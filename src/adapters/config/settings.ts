@@ -1,6 +1,6 @@
 import { LOG_LEVELS } from '../../application/configuration.ts'
 import { databaseUrl } from './database-url.ts'
-import { duration, durationOrNever, durationOrZero, timer } from './durations.ts'
+import { duration, durationOrNever, durationOrZero, idleDuration, timer } from './durations.ts'
 import { loginLimit } from './login-limits.ts'
 import { serviceTokens } from './service-tokens.ts'
 import { optionalSetting, type SettingValues, setting } from './setting.ts'
@@ -9,6 +9,7 @@ import {
   enumValue,
   file,
   folder,
+  foreignForms,
   listeningHost,
   onOff,
   refusedOrAccepted,
@@ -139,11 +140,42 @@ export const SETTINGS = [
     meaning: '`off`: do not record when tokens were last used',
   }),
   setting({
+    name: 'TOKEN_IDLE_TTL',
+    key: 'tokenIdleTtlMs',
+    default: 'off',
+    parser: idleDuration,
+    meaning: 'a login token expires after this time without a use, at least `5m`; `off`: it does not',
+  }),
+  setting({
+    name: 'LOGIN_SESSIONS',
+    key: 'loginSessions',
+    default: '1',
+    parser: wholeNumber(1, 100),
+    meaning: 'login tokens that a customer may hold at once; `1`: a login replaces the earlier token',
+  }),
+  setting({
+    name: 'LOGIN_SESSIONS_FULL',
+    key: 'loginSessionsFull',
+    default: 'replace',
+    parser: enumValue(['replace', 'refuse']),
+    meaning: 'a login at that limit: `replace` revokes the oldest, `refuse` returns 409 `too_many_sessions`',
+  }),
+  setting({
     name: 'REVOCATION',
     key: 'revocation',
     default: 'strict',
     parser: enumValue(['strict', 'prompt']),
     meaning: '`strict`: acknowledged after every instance has applied it; `prompt`: after this one has',
+  }),
+  optionalSetting({
+    name: 'FOREIGN_TOKENS',
+    key: 'foreignTokens',
+    shownDefault: 'unset',
+    unset: [],
+    parser: foreignForms,
+    meaning:
+      'comma-separated systems whose imported tokens are accepted: `sanctum`, `adonis`, `drf`, `better-auth`',
+    example: 'sanctum',
   }),
   optionalSetting({
     name: 'SERVICE_TOKENS',
@@ -179,11 +211,19 @@ export const SETTINGS = [
     example: '2',
   }),
   setting({
+    name: 'PASSWORD_MIN_LENGTH',
+    key: 'passwordMinLength',
+    default: '8',
+    parser: wholeNumber(8, 64),
+    meaning: 'characters that a new password has at least; existing passwords keep working',
+  }),
+  setting({
     name: 'COMMON_PASSWORDS',
     key: 'refusesCommonPasswords',
     default: 'refused',
     parser: refusedOrAccepted,
-    meaning: '`refused`: a new password must not be among the most common ones',
+    meaning:
+      '`refused`: a new password must not be among the most common ones, nor consist of words of the e-mail, the name or the service',
   }),
   setting({
     name: 'LOGIN_LIMIT_ACCOUNT',
@@ -270,6 +310,13 @@ export const SETTINGS = [
     parser: wholeNumber(1, 1_000_000),
     meaning: 'client connections of a process; at the limit, the longest idle one is closed',
     example: '10000',
+  }),
+  setting({
+    name: 'MAX_VERIFIERS',
+    key: 'maxVerifiers',
+    default: '100',
+    parser: wholeNumber(1, 10_000),
+    meaning: 'verifiers connected to a process; at the limit, a new one gets 503',
   }),
   setting({
     name: 'DRAIN_DELAY',

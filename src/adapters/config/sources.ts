@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import type { ConfigurationProblem } from './configuration-refused.ts'
 import { parseDotEnv } from './dot-env.ts'
 import { pairsOfLines } from './service-tokens.ts'
 import type { Setting } from './setting.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
+import { NotSmallFile, readSmallFile } from './small-file.ts'
 
 /** The sources of settings. `env` takes precedence over `dotEnv`. */
 export interface Sources {
@@ -61,7 +61,7 @@ export function findSettings(sources: Sources): {
 
   function readSecret(from: string, path: string, setting: Setting): Found {
     try {
-      const bytes = (sources.readFile ?? readFileSync)(path)
+      const bytes = (sources.readFile ?? readSmallFile)(path)
       const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/[\r\n]+$/, '')
       if (text === '') return refuse(from, 'Names a file that is empty.', setting)
       return { text: setting.name === 'SERVICE_TOKENS' ? pairsOfLines(text) : text, from }
@@ -87,6 +87,7 @@ function getOwn(record: Readonly<Record<string, string | undefined>>, name: stri
 
 // The path is not repeated: it may be the secret itself, set in the wrong variable.
 function fileProblem(error: unknown): string {
+  if (error instanceof NotSmallFile) return 'Names something else than a regular file of at most 1 MiB.'
   const code = error instanceof Error && 'code' in error ? error.code : null
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'Names a file that does not exist.'
   if (code === 'EACCES' || code === 'EPERM') return 'Names a file that this account may not read.'

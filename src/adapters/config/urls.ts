@@ -21,7 +21,8 @@ export const origins = v.pipe(
     (list) =>
       list.every((origin) => {
         const url = parseUrl(origin)
-        if (url === null) return false
+        // A pattern would never match.
+        if (url === null || origin.includes('*')) return false
         return isWeb(url) ? url.origin === origin : CUSTOM_ORIGIN.test(origin)
       }),
     'Must be origins with commas between them, each as browsers send it: scheme, lower-case host, no path.',

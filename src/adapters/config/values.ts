@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import * as v from 'valibot'
+import { FOREIGN_FORMS, type ForeignForm } from '../../domain/foreign-token.ts'
 
 /** A whole number in decimal digits. */
 export function wholeNumber(min: number, max: number) {
@@ -31,6 +32,15 @@ export const listeningHost = v.pipe(
     (text) => isIP(text) !== 0 || (/^[A-Za-z0-9_]([A-Za-z0-9_.-]*)$/.test(text) && !/^[\d.]+$/.test(text)),
     'Must be an IP address or a host name; leave it unset for 127.0.0.1.',
   ),
+)
+
+/** Comma-separated systems whose tokens are accepted. */
+export const foreignForms = v.pipe(
+  v.string(),
+  v.transform((text) => text.split(',').map((word) => word.trim())),
+  v.array(enumValue(FOREIGN_FORMS)),
+  v.check((forms) => new Set(forms).size === forms.length, 'Must name each system once.'),
+  v.transform((forms): readonly ForeignForm[] => forms),
 )
 
 /** The path of a folder. */

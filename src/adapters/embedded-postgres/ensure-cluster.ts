@@ -16,6 +16,8 @@ import { EmbeddedPostgresRefused } from './embedded-postgres-refused.ts'
 import { checkAccess } from './folder-access.ts'
 import type { Host } from './host.ts'
 import { initdb } from './initdb.ts'
+import { versionAdvice } from './old-binaries.ts'
+import { completeReplacement } from './replaced-cluster.ts'
 import { killOrphans } from './server-processes.ts'
 import { syncFolder } from './sync-folder.ts'
 
@@ -25,9 +27,10 @@ import { syncFolder } from './sync-folder.ts'
  */
 export async function ensureCluster(host: Host, folder: DataFolder, binaries: Binaries): Promise<boolean> {
   await removeDrafts(folder.path)
+  completeReplacement(folder)
   if (existsSync(folder.cluster)) {
     checkAccess(host, folder)
-    checkVersion(folder, binaries.major)
+    checkVersion(host, folder, binaries.major)
     return false
   }
   const draft = join(folder.path, `.initdb-${randomBytes(6).toString('hex')}`)
@@ -49,14 +52,11 @@ export async function ensureCluster(host: Host, folder: DataFolder, binaries: Bi
   }
 }
 
-function checkVersion(folder: DataFolder, major: string): void {
+function checkVersion(host: Host, folder: DataFolder, major: string): void {
   const file = join(folder.cluster, 'PG_VERSION')
   const found = existsSync(file) ? readFileSync(file, 'utf8').trim() : 'an unknown version'
   if (found === major) return
-  throw new EmbeddedPostgresRefused(
-    `The data folder ${folder.path} was created by PostgreSQL ${found}, but this Latchkey contains PostgreSQL ${major}. ` +
-      'Dump it with the older Latchkey and set DATA_DIR to a new folder, or set DATABASE_URL.',
-  )
+  throw new EmbeddedPostgresRefused(versionAdvice(host, folder.path, found, major))
 }
 
 async function removeDrafts(path: string): Promise<void> {

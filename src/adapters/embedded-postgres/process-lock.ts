@@ -3,29 +3,30 @@ import { closeSync, constants, openSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-
-/** A lock that this process holds. The kernel releases it when the process ends, however it ends. */
-export interface ProcessLock {
-  release(): Promise<void>
-}
+import { openFolderSockets } from './folder-sockets.ts'
+import { acquire, type ProcessLock } from './linked-lock.ts'
 
 /**
- * Acquires the lock `name` of a folder, or returns undefined when a process on this machine holds it. `secret` prevents
- * other accounts from guessing the name and occupying it.
+ * Acquires the lock `name` of a folder, or returns undefined when a process on this machine holds it. `secret` is a part of
+ * the name where other accounts could occupy a known one.
  *
- * Node has no file locks. A listening socket in Linux's abstract namespace, a named pipe on Windows and macOS's O_EXLOCK
- * are better than a lock file: SIGKILL leaves none behind, and no process id is compared that the system may have reused.
+ * Node has no file locks. A listening socket in the folder on Linux, a named pipe on Windows and macOS's O_EXLOCK are better
+ * than a lock file: SIGKILL leaves no lock behind, and no process id is compared that the system may have reused.
  */
 export async function tryLock(
   folder: string,
   name: string,
   secret: string,
 ): Promise<ProcessLock | undefined> {
-  if (process.platform === 'linux' || process.platform === 'win32') {
-    const prefix = process.platform === 'linux' ? '\0' : '\\\\.\\pipe\\'
-    return lockBySocket(`${prefix}latchkey-${name}-${identity(folder, secret)}`)
+  if (process.platform === 'win32') return lockByName(`\\\\.\\pipe\\${fullName(folder, name, secret)}`)
+  if (process.platform !== 'linux') return lockByFile(join(folder, `${name}.lock`))
+  try {
+    return await lockBySocket(folder, `.${name}.lock`)
+  } catch (error) {
+    if (!WITHOUT_SOCKETS.has((error as NodeJS.ErrnoException).code)) throw error
+    // A name in Linux's abstract namespace. Another account can see it and occupy it while it is free.
+    return lockByName(`\0${fullName(folder, name, secret)}`)
   }
-  return lockByFile(join(folder, `${name}.lock`))
 }
 
 /** Waits for the lock; returns undefined after `timeoutMs`. Throws when `signal` is aborted. */
@@ -44,13 +45,28 @@ export async function waitForLock(
   }
 }
 
-/** Uses device and inode, not the path: several paths may lead to a folder, and a copy is another folder. */
-function identity(folder: string, secret: string): string {
-  const { dev, ino } = statSync(folder, { bigint: true })
-  return createHash('sha256').update(`${dev}:${ino}:${secret}`).digest('hex').slice(0, 40)
+/** The errors of a file system without sockets or links. */
+const WITHOUT_SOCKETS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+
+async function lockBySocket(folder: string, name: string): Promise<ProcessLock | undefined> {
+  const sockets = openFolderSockets(folder)
+  let lock: ProcessLock | undefined
+  try {
+    lock = await acquire(sockets, name)
+  } finally {
+    if (lock === undefined) sockets.close()
+  }
+  return lock && { release: () => lock.release().finally(sockets.close) }
 }
 
-function lockBySocket(path: string): Promise<ProcessLock | undefined> {
+/** Uses device and inode, not the path: several paths may lead to a folder, and a copy is another folder. */
+function fullName(folder: string, name: string, secret: string): string {
+  const { dev, ino } = statSync(folder, { bigint: true })
+  const identity = createHash('sha256').update(`${dev}:${ino}:${secret}`).digest('hex').slice(0, 40)
+  return `latchkey-${name}-${identity}`
+}
+
+function lockByName(path: string): Promise<ProcessLock | undefined> {
   const server = createServer((socket) => socket.destroy())
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {

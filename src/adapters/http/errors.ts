@@ -19,6 +19,11 @@ export class InvalidRequest extends HttpError {
   }
 }
 
+/** The parameters of a form or a query are not those of the route. The sentence repeats none of them. */
+export class InvalidParameters extends HttpError {
+  readonly reason = 'invalid_request'
+}
+
 /** The body is not JSON in UTF-8, or a required body is missing. */
 export class InvalidJson extends HttpError {
   readonly reason = 'invalid_json'

@@ -1,6 +1,6 @@
 import type { CustomerCredentials, Customers } from '../../application/ports/customers.ts'
 import { type Customer, foldedEmail } from '../../domain/customer.ts'
-import { type MemoryStore, revokeTokens } from './store.ts'
+import { deleteOneTimeTokens, type MemoryStore, revokeTokens } from './store.ts'
 
 /** Customers in the memory of this process. */
 export function memoryCustomers(memory: MemoryStore): Customers {
@@ -8,6 +8,11 @@ export function memoryCustomers(memory: MemoryStore): Customers {
   return {
     async findByEmail(email) {
       return withEmail(email) ?? null
+    },
+
+    async findById(id) {
+      const owner = [...tokens.values()].find((token) => token.id === id)?.customerId
+      return (customers.get(id) ?? customers.get(owner ?? ''))?.customer ?? null
     },
 
     async add(credentials) {
@@ -29,6 +34,21 @@ export function memoryCustomers(memory: MemoryStore): Customers {
 
     async setPasswordHash(id, passwordHash, atMs) {
       return changeAndRevoke(id, atMs, ({ customer }) => ({ customer, passwordHash }))
+    },
+
+    async changePassword({ customerId, verifiedHash, passwordHash, keepTokenId, atMs }) {
+      const found = customers.get(customerId)
+      const isKept = [...tokens.values()].some(
+        (token) => token.id === keepTokenId && token.customerId === customerId && token.revokedAtMs === null,
+      )
+      if (found?.passwordHash !== verifiedHash || found.customer.disabledAtMs !== null || !isKept) return null
+      store({ ...found, passwordHash })
+      deleteOneTimeTokens(memory, customerId)
+      return revokeTokens(
+        memory,
+        (token) => token.customerId === customerId && token.id !== keepTokenId,
+        atMs,
+      )
     },
 
     async rehash(id, from, to) {
@@ -54,6 +74,7 @@ export function memoryCustomers(memory: MemoryStore): Customers {
 
     async delete(id) {
       for (const [digest, token] of tokens) if (token.customerId === id) tokens.delete(digest)
+      deleteOneTimeTokens(memory, id)
       return customers.delete(id)
     },
   }
@@ -88,6 +109,7 @@ export function memoryCustomers(memory: MemoryStore): Customers {
     const found = customers.get(id)
     if (found === undefined) return null
     store(change(found))
+    deleteOneTimeTokens(memory, id)
     return revokeTokens(memory, ({ customerId }) => customerId === id, atMs)
   }
 }

@@ -3,6 +3,7 @@ import { tokenState } from '../../domain/login-token.ts'
 import { memoryCustomers } from './customers.ts'
 import { memoryInvalidations } from './invalidations.ts'
 import { memoryLoginTokens } from './login-tokens.ts'
+import { memoryOneTimeTokens } from './one-time-tokens.ts'
 import { memoryStore } from './store.ts'
 
 /**
@@ -12,11 +13,13 @@ import { memoryStore } from './store.ts'
 export function memoryDatabase(store = memoryStore()): Database {
   const customers = memoryCustomers(store)
   const loginTokens = memoryLoginTokens(store)
+  const oneTimeTokens = memoryOneTimeTokens(store)
   const invalidations = memoryInvalidations()
   return {
     open: async (_role, { clock }) => ({
       customers,
       loginTokens,
+      oneTimeTokens,
       invalidations,
       async countActiveTokens() {
         const nowMs = clock.nowMs()

@@ -15,6 +15,8 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
   const pairs = createAttemptCounter(loginLimitAccount?.windowMs ?? 0)
   const addresses = createAttemptCounter(loginLimitAddress?.windowMs ?? 0)
   const accounts = createAttemptCounter(0)
+  /** How often the failures of an account were forgotten; only operators do that. Earlier counts have other keys. */
+  const epochs = new Map<string, number>()
 
   return {
     async take(attempt) {
@@ -57,14 +59,19 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
         held: withoutOne(others.held, slot.takenAtMs),
       })
     },
+
+    async forget(account) {
+      epochs.set(account, (epochs.get(account) ?? 0) + 1)
+    },
   }
 
   function countsFor(attempt: LoginAttempt, nowMs: number) {
     const { account, address } = attempt
+    const epoch = epochs.get(account) ?? 0
     return [
-      pairs(`${account}\0${address}`, nowMs),
+      pairs(`${account}\0${address}\0${epoch}`, nowMs),
       addresses(address, nowMs),
-      accounts(account, nowMs),
+      accounts(`${account}\0${epoch}`, nowMs),
     ] as const
   }
 

@@ -1,4 +1,5 @@
 import type { CustomerCredentials } from '../../application/ports/customers.ts'
+import type { OneTimeToken } from '../../application/ports/one-time-tokens.ts'
 import type { Digest, LoginToken } from '../../domain/login-token.ts'
 
 /**
@@ -8,11 +9,13 @@ import type { Digest, LoginToken } from '../../domain/login-token.ts'
 export interface MemoryStore {
   readonly customers: Map<string, CustomerCredentials>
   readonly tokens: Map<Digest, LoginToken>
+  /** By customer and purpose. */
+  readonly oneTimeTokens: Map<string, OneTimeToken>
 }
 
 /** Creates an empty store. */
 export function memoryStore(): MemoryStore {
-  return { customers: new Map(), tokens: new Map() }
+  return { customers: new Map(), tokens: new Map(), oneTimeTokens: new Map() }
 }
 
 /** Revokes the unrevoked tokens for which `concerns` returns true; returns their number. */
@@ -28,4 +31,9 @@ export function revokeTokens(
     revoked += 1
   }
   return revoked
+}
+
+/** Deletes the customer's one-time tokens. */
+export function deleteOneTimeTokens({ oneTimeTokens }: MemoryStore, customerId: string): void {
+  for (const [key, token] of oneTimeTokens) if (token.customerId === customerId) oneTimeTokens.delete(key)
 }

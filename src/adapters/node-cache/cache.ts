@@ -51,7 +51,8 @@ export function nodeCache<Value>({
         onEvicted()
       }
       // Without a TTL of the library, which uses the wall clock.
-      entries.set(key, { value, expiresAtMs: monotonicMs() + ttlMs })
+      // A whole number needs no object of its own.
+      entries.set(key, { value, expiresAtMs: Math.floor(monotonicMs() + ttlMs) })
       order.add(key)
       if (!isSweeping) sweepLater()
     },

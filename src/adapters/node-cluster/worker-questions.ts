@@ -2,7 +2,7 @@ import type { Worker } from 'node:cluster'
 import { type Questions, questions } from './questions.ts'
 
 /** Combines responses to one question, by worker id; undefined stands for a worker that did not respond in time. */
-export type CombineResponses = (responses: ReadonlyMap<number, unknown>) => Promise<unknown>
+export type CombineResponses = (question: string, responses: ReadonlyMap<number, unknown>) => Promise<unknown>
 
 /** Asks all serving workers one question, and responds to the same question of a worker. */
 export class WorkerQuestions {
@@ -45,6 +45,6 @@ export class WorkerQuestions {
         return [worker.id, await response?.catch(() => undefined)] as const
       }),
     )
-    return this.#combine(new Map(responses))
+    return this.#combine(question, new Map(responses))
   }
 }

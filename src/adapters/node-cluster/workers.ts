@@ -32,7 +32,7 @@ export async function startWorkers({
   /** Cancels the start. */
   readonly abandoned: Promise<unknown>
   readonly onEvent: (event: WorkersEvent) => void
-  /** Combines the workers' responses to one question. */
+  /** Combines the workers' responses to a question. */
   readonly combine: CombineResponses
 }): Promise<Workers | null> {
   const orders = ordersToWorkers()

@@ -1,6 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { TokenSecrets } from '../../application/ports/secrets.ts'
+import type { ForeignForm } from '../../domain/foreign-token.ts'
+import { foreignSecrets } from './foreign-secrets.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_CHARACTERS = 40
@@ -11,7 +13,15 @@ const FORM = /^[a-z][a-z0-9]{0,15}_[0-9A-Za-z]{46}$/
  * Secrets of the form `<prefix>_<40 random characters><6 characters of checksum>`. The checksum covers the presented
  * prefix, so that tokens issued under an older prefix stay valid.
  */
-export function tokenSecrets({ prefix }: { readonly prefix: string }): TokenSecrets {
+export function tokenSecrets({
+  prefix,
+  foreign = [],
+}: {
+  readonly prefix: string
+  /** The systems whose tokens are accepted too. Default: none. */
+  readonly foreign?: readonly ForeignForm[]
+}): TokenSecrets {
+  const foreignDigestOf = foreignSecrets(foreign)
   return {
     issue() {
       const body = `${prefix}_${randomText()}`
@@ -19,7 +29,8 @@ export function tokenSecrets({ prefix }: { readonly prefix: string }): TokenSecr
       return { secret, digest: hash('sha256', secret, 'hex') }
     },
     digestOf(presented) {
-      if (!FORM.test(presented)) return null
+      // A text in the own form is never foreign, so that a mistyped token costs no lookup.
+      if (!FORM.test(presented)) return foreignDigestOf(presented)
       const body = presented.slice(0, -CHECKSUM_CHARACTERS)
       return computeChecksum(body) === presented.slice(-CHECKSUM_CHARACTERS)
         ? hash('sha256', presented, 'hex')

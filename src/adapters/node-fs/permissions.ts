@@ -1,6 +1,11 @@
-import { accessSync, constants, type Stats, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type CheckResult, checkFailed, checkPassed } from '../../lib/check-result.ts'
+
+/** A few thousand lines, and what PostgreSQL needs to stop in order. */
+const MIN_FREE_BYTES = 1024 * 1024
+/** What a new PostgreSQL database takes. */
+const NEW_DATABASE_BYTES = 64 * 1024 * 1024
 
 /** Checks that other accounts can neither read nor write a secret file. Does not open it. */
 export function secretFile(name: string, path: string): CheckResult {
@@ -28,9 +33,10 @@ export function secretFile(name: string, path: string): CheckResult {
   return checkPassed(name, `${path} cannot be read by others (${mode}).`, facts)
 }
 
-/** Checks that only its owner can enter a folder of secrets. */
-export function secretFolder(name: string, path: string): CheckResult {
+/** Checks that only its owner can enter the folder of a database, and that its disk has space. */
+export function databaseFolder(name: string, path: string): CheckResult {
   const stats = found(path)
+  if (freeBytes(path) < (stats === null ? NEW_DATABASE_BYTES : MIN_FREE_BYTES)) return diskFull(name, path)
   if (stats === null)
     return checkPassed(name, `${path} does not exist yet; the first start creates it.`, { path })
   const mode = modeOf(stats)
@@ -50,7 +56,7 @@ export function secretFolder(name: string, path: string): CheckResult {
 export function appendableFile(name: string, path: string): CheckResult {
   const stats = found(path)
   const target = stats === null ? dirname(path) : path
-  if (!isWritable(target))
+  if (!isWritable(target) || stats?.isDirectory())
     return checkFailed(
       name,
       'failure',
@@ -58,6 +64,7 @@ export function appendableFile(name: string, path: string): CheckResult {
       'Name a file in a folder where this account may write.',
       { path },
     )
+  if (freeBytes(path) < MIN_FREE_BYTES) return diskFull(name, path)
   if (stats === null) return checkPassed(name, `${path} does not exist yet and can be created.`, { path })
   const facts = { path, mode: modeOf(stats) }
   if (stats.isFile() && stats.mode & 0o006)
@@ -69,6 +76,18 @@ export function appendableFile(name: string, path: string): CheckResult {
       facts,
     )
   return checkPassed(name, `${path} can be written (${facts.mode}).`, facts)
+}
+
+function diskFull(name: string, path: string): CheckResult {
+  return checkFailed(name, 'failure', `The disk of ${path} is full.`, 'Free space on it.', { path })
+}
+
+/** The free space on the disk of a path, of which the last parts may not exist. */
+function freeBytes(path: string): number {
+  let folder = path
+  while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder)
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
 }
 
 function found(path: string): Stats | null {

@@ -1,4 +1,4 @@
-import { type Column, type Labels, level, quantile, rate } from './reading.ts'
+import { type Column, type Labels, level, quantile, rate, ratio } from './reading.ts'
 
 const REQUESTS = 'http_server_request_duration_seconds'
 const RESPONSES = `${REQUESTS}_count`
@@ -32,6 +32,10 @@ export const COLUMNS = {
   connections_idle: level(CONNECTIONS, has('db_client_connection_state', 'idle')),
   connections_max: level('db_client_connection_max'),
   connections_pending: level('db_client_connection_pending_requests'),
+  connections_share: ratio('latchkey_open_connections', 'latchkey_max_connections'),
+  audit_failures: rate('latchkey_audit_failures_total'),
+  disk_free_share: ratio('latchkey_disk_free_bytes', 'latchkey_disk_size_bytes'),
+  worker_restarts: level('latchkey_worker_restarts_total'),
   loop_delay_p50: level('nodejs_eventloop_delay_p50_seconds'),
   loop_delay_p99: level('nodejs_eventloop_delay_p99_seconds'),
 } as const satisfies Readonly<Record<string, Column>>

@@ -36,6 +36,18 @@ export function level(name: string, matches = all): Column {
   return (now) => sum(now, name, matches) ?? Number.NaN
 }
 
+/** The lowest ratio of two gauges with the same labels. */
+export function ratio(name: string, ofName: string): Column {
+  return (now) => {
+    const whole = now.get(ofName) ?? []
+    const shares = (now.get(name) ?? []).map(({ labels, value }) => {
+      const of = whole.find((other) => isSame(other.labels, labels))
+      return of === undefined ? Number.NaN : value / of.value
+    })
+    return shares.length === 0 ? Number.NaN : Math.min(...shares)
+  }
+}
+
 /** The increase of a counter per second; 0 for a counter that does not exist yet. */
 export function rate(name: string, matches = all): Column {
   return (now, before, seconds) => {
@@ -78,4 +90,8 @@ function sum(reading: Reading, name: string, matches: Matches): number | null {
     if (matches(labels)) total = (total ?? 0) + value
   }
   return total
+}
+
+function isSame(some: Labels, others: Labels): boolean {
+  return Object.entries(some).every(([name, value]) => others[name] === value)
 }

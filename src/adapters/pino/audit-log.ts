@@ -71,11 +71,14 @@ function checkReserve(reserve: DiskReserve): void {
   }
 }
 
+/** The fields of every event: those of requests, and those of commands. */
+const COMMON_FIELDS = ['requestId', 'address', 'osUser', 'sudoUser', 'host', 'command'] as const
+
 /** For each event, the fields that its line may contain, each with its name in the line. */
 const LINE_FIELDS: ReadonlyMap<string, readonly (readonly [field: string, lineName: string])[]> = new Map(
   Object.entries(AUDIT_EVENTS).map(([event, { recordedFields }]) => [
     event,
-    ['requestId', 'address', ...recordedFields, 'reason'].map((field) => [field, auditFieldName(field)]),
+    [...COMMON_FIELDS, ...recordedFields, 'reason'].map((field) => [field, auditFieldName(field)]),
   ]),
 )
 

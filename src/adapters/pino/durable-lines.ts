@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, statSync, writeSync } from 'node:fs'
 import { Unavailable } from '../../domain/errors.ts'
 import { OperatorError } from '../../lib/operator-error.ts'
 import { sleepSync } from '../../lib/sleep-sync.ts'
@@ -22,15 +22,48 @@ class AuditLogRefused extends OperatorError {
 }
 
 /**
- * Appends lines to a file, which is created with mode 0600 if necessary. Several processes may write to it. Throws
- * `AuditLogRefused`.
+ * Appends lines to a file, which is created with mode 0600 if necessary. Several processes may write to it. A line goes to the
+ * file that has the path when it is written: after a rotation, to a new one. Throws `AuditLogRefused`.
  */
 export function fileLines(path: string): DurableLines {
+  let { fd, lines } = openFile(path)
+  let isClosed = false
+
+  return {
+    write(line) {
+      if (!isClosed && isRotated(path, fd)) reopen()
+      lines.write(line)
+    },
+    close() {
+      isClosed = true
+      lines.close()
+    },
+  }
+
+  /** Where no file can be created, the rotated one still takes the line. */
+  function reopen(): void {
+    const before = lines
+    try {
+      ;({ fd, lines } = openFile(path))
+    } catch {
+      return
+    }
+    before.close()
+  }
+}
+
+/** Whether the path leads to another file than the open one, or to none. */
+function isRotated(path: string, fd: number): boolean {
+  const [open, named] = [fstatSync(fd), statSync(path, { throwIfNoEntry: false })]
+  return open.ino !== named?.ino || open.dev !== named.dev
+}
+
+function openFile(path: string): { readonly fd: number; readonly lines: DurableLines } {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
   try {
     // Non-blocking: opening a pipe without a reader would block the start instead of failing.
     const fd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600)
-    return durableLines(fd, () => closeSync(fd))
+    return { fd, lines: durableLines(fd, () => closeSync(fd)) }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new AuditLogRefused(

@@ -1,8 +1,9 @@
-import type { Customers } from '../../application/ports/customers.ts'
+import type { Customers, PasswordChange } from '../../application/ports/customers.ts'
 import { addCustomer, addCustomers } from './add-customers.ts'
 import type { DatabasePool } from './connection/pool.ts'
 import type { Session, Statement } from './connection/session.ts'
 import { CUSTOMER_COLUMNS, toCredentials, toCustomer, toDate } from './rows.ts'
+import { LOCK_CUSTOMER } from './store-login.ts'
 import { deleteOldTokensOfCustomer } from './tokens-of-customer.ts'
 
 const FIND_BY_EMAIL = {
@@ -10,6 +11,13 @@ const FIND_BY_EMAIL = {
   text: `
     select ${CUSTOMER_COLUMNS}, customers.password_hash from customers
      where lower(email collate "C") = lower($1::text collate "C")`,
+}
+
+const FIND_BY_ID = {
+  name: 'find_customer_by_id',
+  text: `
+    select ${CUSTOMER_COLUMNS} from customers
+     where id = $1 or id = (select customer_id from login_tokens where login_tokens.id = $1)`,
 }
 
 const LIST = {
@@ -44,9 +52,23 @@ const ENABLE = {
 // It deletes the remaining tokens, too.
 const DELETE = { name: 'delete_customer', text: 'delete from customers where id = $1' }
 
+const LOCK_TOKEN = {
+  name: 'lock_token_to_keep',
+  text: 'select id from login_tokens where id = $1 and customer_id = $2 and revoked_at is null for no key update',
+}
+
+const REVOKE_OTHERS = {
+  name: 'revoke_other_tokens_of_customer',
+  text: `
+    with ended as (delete from one_time_tokens where customer_id = $1)
+    update login_tokens set revoked_at = $2 where customer_id = $1 and id <> $3 and revoked_at is null`,
+}
+
 const REVOKE_ALL = {
   name: 'revoke_tokens_of_customer',
-  text: 'update login_tokens set revoked_at = $2 where customer_id = $1 and revoked_at is null',
+  text: `
+    with ended as (delete from one_time_tokens where customer_id = $1)
+    update login_tokens set revoked_at = $2 where customer_id = $1 and revoked_at is null`,
 }
 
 /** Customers in the table `customers`. */
@@ -56,6 +78,12 @@ export function postgresCustomers(pool: DatabasePool): Customers {
       pool.run(timeoutMs, async (session) => {
         const { rows } = await session.query(FIND_BY_EMAIL, [email])
         return rows[0] === undefined ? null : toCredentials(rows[0])
+      }),
+
+    findById: (id, timeoutMs) =>
+      pool.run(timeoutMs, async (session) => {
+        const { rows } = await session.query(FIND_BY_ID, [id])
+        return rows[0] === undefined ? null : toCustomer(rows[0])
       }),
 
     add: (credentials, timeoutMs) => pool.run(timeoutMs, (session) => addCustomer(session, credentials)),
@@ -71,6 +99,8 @@ export function postgresCustomers(pool: DatabasePool): Customers {
 
     setPasswordHash: (id, passwordHash, atMs, timeoutMs) =>
       pool.run(timeoutMs, (session) => changeAndRevoke(session, SET_PASSWORD_HASH, id, passwordHash, atMs)),
+
+    changePassword: (change, timeoutMs) => pool.run(timeoutMs, (session) => changePassword(session, change)),
 
     rehash: (id, from, to, timeoutMs) => changesOne(REHASH, [id, from, to], timeoutMs),
 
@@ -102,5 +132,19 @@ async function changeAndRevoke(
   return session.transaction(async () => {
     const { count } = await session.query(change, [id, value])
     return count === 0 ? null : (await session.query(REVOKE_ALL, [id, toDate(atMs)])).count
+  })
+}
+
+// The customer's row is locked first, as in a login. The token stays locked, so that no logout of it commits meanwhile.
+async function changePassword(
+  session: Session,
+  { customerId, verifiedHash, passwordHash, keepTokenId, atMs }: PasswordChange,
+): Promise<number | null> {
+  return session.transaction(async () => {
+    const [owner] = (await session.query(LOCK_CUSTOMER, [customerId])).rows
+    if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
+    if ((await session.query(LOCK_TOKEN, [keepTokenId, customerId])).rows.length === 0) return null
+    await session.query(SET_PASSWORD_HASH, [customerId, passwordHash])
+    return (await session.query(REVOKE_OTHERS, [customerId, toDate(atMs), keepTokenId])).count
   })
 }

@@ -1,11 +1,12 @@
 import type { LoginTokens } from '../../application/ports/login-tokens.ts'
-import type { LoginToken, OwnedToken } from '../../domain/login-token.ts'
+import type { OwnedToken } from '../../domain/login-token.ts'
 import { batchedLookup } from './batched-lookup.ts'
 import type { DatabasePool } from './connection/pool.ts'
 import type { Row } from './connection/session.ts'
-import { pruneTokens } from './prune-tokens.ts'
+import { pruneTokens, revokeIdle } from './prune-tokens.ts'
 import { revokeInSteps } from './revoke-issued-before.ts'
 import { CUSTOMER_COLUMNS, LOGIN_TOKEN_COLUMNS, toBytes, toCustomer, toDate, toLoginToken } from './rows.ts'
+import { listSessions, storeLogin, toValues } from './store-login.ts'
 import { listTokens, revokeByCustomer, touch } from './token-maintenance.ts'
 import { listByCustomer } from './tokens-of-customer.ts'
 
@@ -19,26 +20,6 @@ const FIND_BY_DIGESTS = {
       from unnest($1::bytea[]) with ordinality as asked (token_hash, n)
       join login_tokens on login_tokens.token_hash = asked.token_hash
       join customers on customers.id = login_tokens.customer_id`,
-}
-
-const LOCK_CUSTOMER = {
-  name: 'lock_customer',
-  text: 'select password_hash, disabled_at from customers where id = $1 for no key update',
-}
-
-// The insert reads the count, so it runs after the update has removed the earlier token from the unique index.
-const REPLACE = {
-  name: 'replace_login_token',
-  text: `
-    with revoked as (
-      update login_tokens set revoked_at = $6
-       where customer_id = $2 and name = 'login' and revoked_at is null
-       returning id),
-    earlier as (select count(*)::int as count from revoked),
-    inserted as (
-      insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
-      select $1, $2, $3, $4, $5, $6, $7, $8 from earlier)
-    select count from earlier`,
 }
 
 // Locks the customer's row, so that a parallel disable either revokes the token or prevents it.
@@ -72,16 +53,10 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
 
     listByCustomer: (customerId, timeoutMs) => listByCustomer(pool, customerId, timeoutMs),
 
-    // Two statements: the second sees the changes that the lock waited for. One statement, or no lock, would lose logins.
-    replace: ({ token, digest, verifiedHash }, timeoutMs) =>
-      pool.run(timeoutMs, (session) =>
-        session.transaction(async () => {
-          const [owner] = (await session.query(LOCK_CUSTOMER, [token.customerId])).rows
-          if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
-          const [earlier] = (await session.query(REPLACE, toValues(token, digest))).rows
-          return earlier?.count as number
-        }),
-      ),
+    listSessions: (customerId, timeoutMs) =>
+      pool.run(timeoutMs, (session) => listSessions(session, customerId)),
+
+    replace: (login, timeoutMs) => pool.run(timeoutMs, (session) => storeLogin(session, login)),
 
     add: (token, digest, timeoutMs) =>
       pool.run(timeoutMs, async (session) => (await session.query(ADD, toValues(token, digest))).count === 1),
@@ -100,23 +75,11 @@ export function postgresLoginTokens(pool: DatabasePool): LoginTokens {
 
     prune: (endedBeforeMs, limit, timeoutMs) =>
       pool.run(timeoutMs, (session) => pruneTokens(session, endedBeforeMs, limit)),
+
+    revokeIdle: (step, timeoutMs) => pool.run(timeoutMs, (session) => revokeIdle(session, step)),
   }
 }
 
 function toOwnedToken(row: Row): OwnedToken {
   return Object.freeze({ token: toLoginToken(row), customer: toCustomer(row) })
-}
-
-function toValues(token: LoginToken, digest: string): readonly unknown[] {
-  const { id, customerId, name, abilities, createdAtMs, expiresAtMs, revokedAtMs } = token
-  return [
-    id,
-    customerId,
-    name,
-    toBytes(digest),
-    abilities,
-    toDate(createdAtMs),
-    toDate(expiresAtMs),
-    toDate(revokedAtMs),
-  ]
 }

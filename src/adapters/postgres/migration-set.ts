@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { LEDGER } from './connection/schema.ts'
@@ -10,14 +11,31 @@ export interface MigrationSet {
   readonly table: string
   /** The name of the program that owns them, for messages to the operator. */
   readonly owner: string
+  /** The version of the program, as `1.2.3`. Left out: the program does not start on a newer schema. */
+  readonly version?: string
+  /**
+   * The oldest version of the program that works on the schema after these migrations. The database records it, so that a
+   * program that is this old starts on the newer schema, as after a return to it. Left out: no older program starts.
+   */
+  readonly oldestVersion?: string
+  /** Tables of the set that no CREATE TABLE in the files names, as `table` or `schema.table`: a backup includes them. */
+  readonly tables?: readonly string[]
 }
 
-/** The migrations for customers and login tokens. */
-export const LATCHKEY_MIGRATIONS: MigrationSet = {
-  folder: fileURLToPath(new URL('../../../sql', import.meta.url)),
+const folder = fileURLToPath(new URL('../../../sql', import.meta.url))
+
+/** The migrations for customers and login tokens, and the last of them. */
+export const LATCHKEY_MIGRATIONS = {
+  folder,
   table: LEDGER,
   owner: 'Latchkey',
-}
+  version: String(
+    JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version,
+  ),
+  // The version before this one: migrations only expand what it uses.
+  oldestVersion: '0.1.0',
+  newest: sortedNames(readdirSync(folder)).at(-1) ?? '',
+} satisfies MigrationSet & { readonly newest: string }
 
 /** Lists the names of the applied migrations. */
 export const APPLIED_MIGRATIONS = {
@@ -26,7 +44,15 @@ export const APPLIED_MIGRATIONS = {
 }
 
 /** Returns the names of the migrations that this version contains, in order. */
-export async function knownMigrations({ folder } = LATCHKEY_MIGRATIONS): Promise<readonly string[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'))
-  return files.map((file) => file.slice(0, -'.sql'.length)).sort()
+export async function knownMigrations({
+  folder,
+}: MigrationSet = LATCHKEY_MIGRATIONS): Promise<readonly string[]> {
+  return sortedNames(await readdir(folder))
+}
+
+function sortedNames(files: readonly string[]): readonly string[] {
+  return files
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => file.slice(0, -'.sql'.length))
+    .sort()
 }

@@ -12,10 +12,10 @@ export const CUSTOMER_COLUMNS = `
 export const LOGIN_TOKEN_COLUMNS = `
   login_tokens.id as token_id, login_tokens.customer_id, login_tokens.name as token_name, login_tokens.abilities,
   ${epochMs('login_tokens.created_at')} as token_created_at, ${epochMs('login_tokens.expires_at')} as expires_at,
-  ${epochMs('login_tokens.revoked_at')} as revoked_at`
+  ${epochMs('login_tokens.revoked_at')} as revoked_at, ${epochMs('login_tokens.last_used_at')} as last_used_at`
 
-/** The columns of a token in a list, which include the last use. */
-export const LISTED_TOKEN_COLUMNS = `${LOGIN_TOKEN_COLUMNS}, ${epochMs('login_tokens.last_used_at')} as last_used_at`
+/** The columns of a token in a list, which include the label of the device. */
+export const LISTED_TOKEN_COLUMNS = `${LOGIN_TOKEN_COLUMNS}, login_tokens.device`
 
 /** Selects a time as a number: parsing a Date would cost more than the rest of the row. */
 function epochMs(column: string): string {
@@ -48,7 +48,8 @@ export function toLoginToken(row: Row): LoginToken {
     createdAtMs: timeMs(row.token_created_at),
     expiresAtMs: expiryMs(row.expires_at),
     revokedAtMs: optionalTimeMs(row.revoked_at),
-    lastUsedAtMs: optionalTimeMs(row.last_used_at ?? null),
+    lastUsedAtMs: optionalTimeMs(row.last_used_at),
+    device: (row.device ?? null) as string | null,
   })
 }
 

@@ -31,6 +31,7 @@ const REVOKE_CHOSEN = {
   text: `
     update login_tokens set revoked_at = $4
      where customer_id = $1 and ($2::text is null or name = $2) and ($3::uuid is null or id = $3)
+       and ($5::uuid is null or id <> $5)
        and revoked_at is null`,
 }
 
@@ -38,11 +39,13 @@ const TOUCH = {
   name: 'touch_tokens',
   text: `
     with used as materialized (
-      select id, max(at) as at from unnest($1::uuid[], $2::timestamptz[]) as used (id, at) group by id),
+      select id, max(at) as at, max(beyond) as beyond
+        from unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[]) as used (id, at, beyond)
+       group by id),
     due as materialized (
       select login_tokens.id, used.at
         from used join login_tokens using (id)
-       where login_tokens.last_used_at is null or login_tokens.last_used_at < used.at),
+       where login_tokens.last_used_at is null or login_tokens.last_used_at < used.beyond),
     free as materialized (
       select id from login_tokens
        where id = any(array(select id from due))
@@ -72,17 +75,23 @@ export async function listTokens(
 export function revokeByCustomer(
   session: Session,
   customerId: string,
-  { name, id }: TokenChoice,
+  { name, id, exceptId }: TokenChoice,
   atMs: number,
 ): Promise<number> {
   return session.transaction(async () => {
     await session.query(LOCK_CUSTOMER, [customerId])
-    return (await session.query(REVOKE_CHOSEN, [customerId, name ?? null, id ?? null, toDate(atMs)])).count
+    const values = [customerId, name ?? null, id ?? null, toDate(atMs), exceptId ?? null]
+    return (await session.query(REVOKE_CHOSEN, values)).count
   })
 }
 
 /** Writes last uses to the rows that are not locked; returns the ids of the others. */
 export async function touch(session: Session, uses: readonly TokenUse[]): Promise<readonly string[]> {
-  const values = [uses.map(({ id }) => id), uses.map(({ atMs }) => toDate(atMs))]
+  const values = [
+    uses.map(({ id }) => id),
+    uses.map(({ atMs }) => toDate(atMs)),
+    // Times are whole milliseconds.
+    uses.map(({ atMs, minAdvanceMs = 1 }) => toDate(atMs - minAdvanceMs + 1)),
+  ]
   return (await session.query(TOUCH, values)).rows.map(({ id }) => id as string)
 }

@@ -8,7 +8,10 @@ export interface Definition {
 }
 
 /** The result of a login, for its metric. */
-export type LoginResult = 'succeeded' | 'failed' | 'throttled' | 'unavailable'
+export type LoginResult = PasswordChangeResult | 'too_many_sessions'
+
+/** The result of a change of the password, for its metric. */
+export type PasswordChangeResult = 'succeeded' | 'failed' | 'throttled' | 'unavailable'
 
 /** Every metric of the service, in the order of the documentation, with OpenTelemetry's names and units where they exist. */
 export const METRICS = {
@@ -18,12 +21,17 @@ export const METRICS = {
   ),
   http_server_active_requests: gauge('requests whose response is not sent completely'),
   latchkey_open_connections: gauge('connections of clients, without refused ones'),
+  latchkey_max_connections: gauge('connections of clients that `MAX_CONNECTIONS` allows'),
   latchkey_connections_dropped_total: counter(
     'connections closed by `reason`: `idle` (the longest idle one, at `MAX_CONNECTIONS`), `refused` (a new one, when none was idle) or `stalled` (its client did not read)',
     ['reason'],
   ),
   latchkey_logins_total: counter(
-    'logins by `result`: `succeeded`, `failed`, `throttled` (refused without verification) or `unavailable`',
+    'logins by `result`: `succeeded`, `failed`, `throttled` (refused without verification), `too_many_sessions` or `unavailable`',
+    ['result'],
+  ),
+  latchkey_password_changes_total: counter(
+    'changes of the password by customers, by `result`: `succeeded`, `failed` (the current password is wrong), `throttled` or `unavailable`',
     ['result'],
   ),
   latchkey_token_validations_total: counter(
@@ -43,6 +51,11 @@ export const METRICS = {
     [],
     'min',
   ),
+  latchkey_verifiers: gauge('connected verifiers, which cache validations in other processes'),
+  latchkey_verifiers_disconnected_total: counter(
+    'verifiers disconnected by `reason`: `hung` (it did not acknowledge in time), `slow_reader`, `malformed`, `silent`, `revoked` (its service token) or `draining`',
+    ['reason'],
+  ),
   latchkey_active_tokens: gauge(
     'tokens that are neither revoked nor expired, counted in the database at most once a minute',
     [],
@@ -55,6 +68,21 @@ export const METRICS = {
   ]),
   db_client_connection_max: gauge('connections that the pool may have'),
   db_client_connection_pending_requests: gauge('requests that wait for a connection of the pool'),
+  latchkey_ready: gauge('1 while `/readyz` returns 200, else 0', [], 'min'),
+  latchkey_readiness_check: gauge(
+    '1 while the `check` of `/readyz` passes, else 0; `draining` passes until the instance stops',
+    ['check'],
+    'min',
+  ),
+  latchkey_audit_failures_total: counter('events that could not be written to the audit log'),
+  latchkey_disk_free_bytes: gauge(
+    'free space of the file system of a `folder`: that of `AUDIT_LOG`, or `DATA_DIR` with the embedded PostgreSQL',
+    ['folder'],
+    'min',
+  ),
+  latchkey_disk_size_bytes: gauge('size of the same file system', ['folder'], 'min'),
+  latchkey_worker_restarts_total: counter('workers that ended unexpectedly and are replaced'),
+  latchkey_build_info: gauge('1, with the versions of the service and of Node', ['version', 'node'], 'max'),
   nodejs_eventloop_delay_p50_seconds: gauge('median of the event loop delay', [], 'max'),
   nodejs_eventloop_delay_p90_seconds: gauge('90th percentile of the event loop delay', [], 'max'),
   nodejs_eventloop_delay_p99_seconds: gauge('99th percentile of the event loop delay', [], 'max'),

@@ -1,15 +1,17 @@
 import { AggregatorRegistry } from 'prom-client'
-import type { MetricFamily } from '../../application/ports/metrics.ts'
+import type { CollectMetrics, MetricFamily } from '../../application/ports/metrics.ts'
 import { metricFamilies } from './metric-families.ts'
 
 type Families = readonly MetricFamily[]
 
 /**
- * Aggregates the metrics of several workers, by worker id. A worker that did not respond counts with its last values. The
+ * Aggregates the metrics of several workers, by worker id, and those of their primary. A worker that did not respond counts with its last values. The
  * counters of a worker that ended stay in the sum: if a sum falls, Prometheus takes it for a restart and counts all of it
  * again.
  */
-export function workerMetrics(): (responses: ReadonlyMap<number, Families | undefined>) => Promise<Families> {
+export function workerMetrics(
+  primary: CollectMetrics = async () => [],
+): (responses: ReadonlyMap<number, Families | undefined>) => Promise<Families> {
   const latest = new Map<number, Families>()
   let ended: Families = []
 
@@ -20,7 +22,8 @@ export function workerMetrics(): (responses: ReadonlyMap<number, Families | unde
       latest.delete(worker)
       ended = await aggregate([ended, families.filter(({ type }) => type !== 'gauge')])
     }
-    return aggregate([...latest.values(), ended])
+    // First, because the first of a name decides how its values are aggregated.
+    return aggregate([await primary(), ...latest.values(), ended])
   }
 }
 

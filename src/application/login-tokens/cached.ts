@@ -4,13 +4,9 @@ import { methods } from '../../lib/methods.ts'
 import type { Cache } from '../ports/cache.ts'
 import type { Invalidation, Invalidations } from '../ports/invalidations.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
+import { CachedToken } from './cached-token.ts'
 import { CustomerIndex } from './customer-index.ts'
-
-/** A cached validation, with the time of the monotonic clock at which it expires. */
-export interface CachedToken {
-  readonly owned: OwnedToken
-  readonly untilMonotonicMs: number
-}
+import type { IsIdle } from './idle-expiry.ts'
 
 interface Fill {
   readonly reading: Promise<OwnedToken | null>
@@ -34,9 +30,15 @@ export function cachedLoginTokens(
   clock: Clock,
   {
     ttlMs,
+    isIdle,
     onDiscarded = () => {},
   }: {
     readonly ttlMs: number
+    /**
+     * Whether a token has expired without a use. A cached token is then looked up again, because another process may have
+     * stored a later use. Default: no token is idle.
+     */
+    readonly isIdle?: IsIdle | undefined
     /** Called for each valid token that is not cached because an invalidation arrived while it was read. */
     readonly onDiscarded?: (() => void) | undefined
   },
@@ -44,16 +46,21 @@ export function cachedLoginTokens(
   const fills = new Map<Digest, Fill>()
   const index = new CustomerIndex()
   invalidations.subscribe(apply)
-  cache.onRemoved((digest, { owned }) => index.delete(owned.customer.id, digest))
+  cache.onRemoved((digest, { customer }) => index.delete(customer.id, digest))
 
   return {
     ...methods(inner),
     findByDigest(digest, timeoutMs) {
       if (!invalidations.isCurrent()) return beginFill(digest, timeoutMs).reading
       const cached = cache.get(digest)
-      if (cached !== undefined && clock.monotonicMs() < cached.untilMonotonicMs) return cached.owned
+      if (cached !== undefined && isUsable(cached)) return cached
       return (fills.get(digest) ?? beginFill(digest, timeoutMs)).reading
     },
+  }
+
+  function isUsable({ token, untilMonotonicMs }: CachedToken): boolean {
+    // Without idle expiry, a hit needs no second clock.
+    return clock.monotonicMs() < untilMonotonicMs && !isIdle?.(token, clock.nowMs())
   }
 
   function beginFill(digest: Digest, timeoutMs: number): Fill {
@@ -65,8 +72,8 @@ export function cachedLoginTokens(
         (owned) => {
           if (fills.get(digest) === fill) fills.delete(digest)
           // After one request is refused, an older cache entry must not accept a later one.
-          if (owned === null || !authenticates(owned, clock.nowMs())) forget(digest)
-          else if (!fill.marked) store(digest, owned, untilMonotonicMs)
+          if (owned === null || !isAccepted(owned)) forget(digest)
+          else if (!fill.marked) return store(digest, owned, untilMonotonicMs)
           else onDiscarded()
           return owned
         },
@@ -82,17 +89,25 @@ export function cachedLoginTokens(
     return fill
   }
 
-  function store(digest: Digest, owned: OwnedToken, untilMonotonicMs: number): void {
+  function isAccepted(owned: OwnedToken): boolean {
+    const nowMs = clock.nowMs()
+    return authenticates(owned, nowMs) && !isIdle?.(owned.token, nowMs)
+  }
+
+  /** Returns the cached validation, or `owned` itself when it has already expired. */
+  function store(digest: Digest, owned: OwnedToken, untilMonotonicMs: number): OwnedToken {
     const nowMs = clock.nowMs()
     const { token, customer } = owned
     const leftMs = Math.min(untilMonotonicMs - clock.monotonicMs(), (token.expiresAtMs ?? Infinity) - nowMs)
-    if (leftMs <= 0) return
+    if (leftMs <= 0) return owned
     // All callers share the object.
     Object.freeze(token.abilities)
     Object.freeze(token)
     Object.freeze(customer)
-    cache.set(digest, { owned: Object.freeze(owned), untilMonotonicMs }, leftMs)
+    const cached = new CachedToken(owned, untilMonotonicMs)
+    cache.set(digest, cached, leftMs)
     index.add(customer.id, digest)
+    return cached
   }
 
   function apply(invalidation: Invalidation): void {

@@ -33,7 +33,7 @@ export function invalidatingLoginTokens(inner: LoginTokens, invalidations: Inval
         { kind: 'customer', customerId: login.token.customerId },
         inner.replace(login, timeoutMs),
         // Also when it revoked nothing: another instance may have revoked the earlier token and still be waiting.
-        (revoked) => revoked !== null,
+        (revoked) => typeof revoked === 'number',
       ),
     // Also when another caller revoked it first: the response says that the token is revoked.
     revoke: (token, atMs, timeoutMs) =>
@@ -63,6 +63,7 @@ export function invalidatingCustomers(inner: Customers, invalidations: Invalidat
     publishInvalidation(invalidations, { kind: 'customer', customerId }, change)
   return {
     findByEmail: (email, timeoutMs) => inner.findByEmail(email, timeoutMs),
+    findById: (id, timeoutMs) => inner.findById(id, timeoutMs),
     add: (credentials, timeoutMs) => inner.add(credentials, timeoutMs),
     addMany: (credentials, timeoutMs) => inner.addMany(credentials, timeoutMs),
     list: (page, timeoutMs) => inner.list(page, timeoutMs),
@@ -71,6 +72,9 @@ export function invalidatingCustomers(inner: Customers, invalidations: Invalidat
     // Also for an unknown id: another caller may have deleted the customer and still be waiting.
     setPasswordHash: (id, passwordHash, atMs, timeoutMs) =>
       publish(id, inner.setPasswordHash(id, passwordHash, atMs, timeoutMs)),
+    // Also when it changed nothing: the token to keep may have been revoked by another caller, who is still waiting.
+    changePassword: (change, timeoutMs) =>
+      publish(change.customerId, inner.changePassword(change, timeoutMs)),
     disable: (id, atMs, timeoutMs) => publish(id, inner.disable(id, atMs, timeoutMs)),
     delete: (id, timeoutMs) => publish(id, inner.delete(id, timeoutMs)),
   }

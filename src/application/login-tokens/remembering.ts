@@ -8,7 +8,7 @@ export function rememberingIssued(inner: LoginTokens, limit: UnknownTokenLimit):
     ...methods(inner),
     async replace(login, timeoutMs) {
       const revoked = await inner.replace(login, timeoutMs)
-      if (revoked !== null) limit.remember(login.digest)
+      if (typeof revoked === 'number') limit.remember(login.digest)
       return revoked
     },
     async add(token, digest, timeoutMs) {

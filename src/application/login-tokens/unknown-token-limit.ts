@@ -41,7 +41,7 @@ export class UnknownTokenLimit {
    */
   reserve(digest: Digest, requester: Requester): Bucket | null {
     if (this.#buckets.size === 0) return null
-    const bucket = this.#bucketAt(requester.address)
+    const bucket = this.#bucketAt(requester.payer ?? requester.address)
     if (bucket === null || this.#known.has(digest)) return null
     if (bucket.left < 1) {
       const retryAfterMs = ((1 - bucket.left) / REFILL_PER_SECOND) * 1000
@@ -65,7 +65,8 @@ export class UnknownTokenLimit {
   charge(digest: Digest, requester: Requester, reserved: Bucket | null): void {
     this.#known.delete(digest)
     if (reserved !== null) return
-    const bucket = this.#bucketAt(requester.address) ?? this.#createBucket(requester.address)
+    const payer = requester.payer ?? requester.address
+    const bucket = this.#bucketAt(payer) ?? this.#createBucket(payer)
     bucket.left = Math.max(-MAX_DEBT, bucket.left - 1)
   }
 
@@ -74,22 +75,22 @@ export class UnknownTokenLimit {
     this.#known.add(digest)
   }
 
-  /** Null for an address whose bucket is full. */
-  #bucketAt(address: string): Bucket | null {
-    const bucket = this.#buckets.get(address)
+  /** Null for a payer whose bucket is full. A payer is an address, or a service token that asks for its own clients. */
+  #bucketAt(payer: string): Bucket | null {
+    const bucket = this.#buckets.get(payer)
     if (bucket === undefined) return null
     const nowMs = this.#clock.monotonicMs()
     bucket.left = Math.min(BURST, bucket.left + ((nowMs - bucket.asOfMs) / 1000) * REFILL_PER_SECOND)
     bucket.asOfMs = nowMs
     if (bucket.left < BURST) return bucket
-    this.#buckets.delete(address)
+    this.#buckets.delete(payer)
     return null
   }
 
-  #createBucket(address: string): Bucket {
+  #createBucket(payer: string): Bucket {
     if (this.#buckets.size >= MAX_ADDRESSES) this.#buckets.delete(this.#buckets.keys().next().value as string)
     const bucket: Bucket = { left: BURST, asOfMs: this.#clock.monotonicMs() }
-    this.#buckets.set(address, bucket)
+    this.#buckets.set(payer, bucket)
     return bucket
   }
 }

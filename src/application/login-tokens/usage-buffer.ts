@@ -1,5 +1,4 @@
 import type { Clock } from '../../lib/clock.ts'
-import { wait } from '../../lib/wait.ts'
 import type { Log } from '../ports/log.ts'
 import type { LoginTokens } from '../ports/login-tokens.ts'
 import type { TokenUsage } from '../ports/token-usage.ts'
@@ -11,16 +10,40 @@ export interface UsageBuffer extends TokenUsage {
   close(): Promise<void>
 }
 
+/** How uses are written. */
+export interface UsagePolicy {
+  /** The shortest time between two writes of one token, in milliseconds. */
+  readonly everyMs: number
+  /** A use is written only when it is at least this much later than the stored one, in milliseconds. */
+  readonly minAdvanceMs: number
+  /** The pause after a write, as a multiple of its duration. */
+  readonly restFactor: number
+  /** When there are more, the oldest are dropped. */
+  readonly maxEntries: number
+}
+
+/** Nothing is decided by the last use: writing occupies at most a tenth of one connection. */
+export const INFORMATIVE_USES: UsagePolicy = {
+  everyMs: 60_000,
+  minAdvanceMs: 1,
+  restFactor: 9,
+  maxEntries: 100_000,
+}
+
+/**
+ * Idle tokens expire: every use is written within 60 seconds, unless the stored one is less than 45 seconds earlier. The 15
+ * seconds that remain after a rest are for the write. The entries are those of the tokens that were used within a minute.
+ */
+export const DECISIVE_USES: UsagePolicy = {
+  everyMs: 45_000,
+  minAdvanceMs: 45_000,
+  restFactor: 0,
+  maxEntries: Number.POSITIVE_INFINITY,
+}
+
 /** How long a first use waits, so that others are written in the same batch. */
 const GATHER_MS = 20
-/** The shortest time between two writes of one token. */
-const EVERY_MS = 60_000
 const RETRY_MS = 5000
-/** The pause after a write, as a multiple of its duration: writing occupies at most a tenth of one connection. */
-const REST_FACTOR = 9
-const MAX_ENTRIES = 100_000
-const CLOSING_TRIES = 3
-const CLOSING_PAUSE_MS = 100
 
 /** Entries that wait after a write. Afterwards, those used meanwhile are written and the others are dropped. */
 interface Rest {
@@ -29,15 +52,16 @@ interface Rest {
 }
 
 /**
- * Writes token uses in the background (write-behind): a first use at once, later ones once a minute for each token. A
- * failed write is repeated. When the buffer is full, the oldest entries are dropped.
+ * Writes token uses in the background (write-behind): a first use at once, later ones after a rest for each token. A failed
+ * write is repeated.
  */
 export function createUsageBuffer(
   loginTokens: Pick<LoginTokens, 'touch'>,
   clock: Clock,
   log: Log,
+  { everyMs, minAdvanceMs, restFactor, maxEntries }: UsagePolicy = INFORMATIVE_USES,
 ): UsageBuffer {
-  const writer = new UsageWriter(loginTokens, log)
+  const writer = new UsageWriter(loginTokens, clock, log, minAdvanceMs)
   const entries = new Map<string, UsageEntry>()
   const resting = new Set<Rest>()
   let due: UsageEntry[] = []
@@ -53,22 +77,19 @@ export function createUsageBuffer(
       entry.isNew = true
     },
 
+    lastUseMs: (id) => entries.get(id)?.atMs ?? null,
+
     async close() {
       isClosed = true
       cancel?.()
       for (const rest of resting) rest.cancel()
       await writing
-      let left = [...entries.values()].filter(({ isNew }) => isNew)
-      for (let tries = 0; left.length > 0 && tries < CLOSING_TRIES; tries++) {
-        if (tries > 0) await wait(CLOSING_PAUSE_MS, clock, null)
-        left = await writer.writeAll(left)
-      }
-      if (left.length > 0) log.warn('token_usage.lost', { detail: `${left.length} last uses` })
+      await writer.writeLast([...entries.values()].filter(({ isNew }) => isNew))
     },
   }
 
   function begin(id: string): void {
-    if (entries.size >= MAX_ENTRIES) makeRoom()
+    if (entries.size >= maxEntries) makeRoom()
     const entry = { id, atMs: clock.nowMs(), isNew: true }
     entries.set(id, entry)
     due.push(entry)
@@ -104,9 +125,9 @@ export function createUsageBuffer(
     rest(unwritten, RETRY_MS)
     rest(
       batch.filter((entry) => !unwritten.includes(entry)),
-      EVERY_MS,
+      everyMs,
     )
-    return failed ? RETRY_MS : Math.max(GATHER_MS, REST_FACTOR * (clock.monotonicMs() - startMs))
+    return failed ? RETRY_MS : Math.max(GATHER_MS, restFactor * (clock.monotonicMs() - startMs))
   }
 
   function rest(batch: readonly UsageEntry[], ms: number): void {

@@ -1,11 +1,14 @@
 import type { Customer } from '../../domain/customer.ts'
+import { TooManySessions } from '../../domain/errors.ts'
 import { createLoginToken } from '../../domain/login-token.ts'
+import type { Admission, HeldSession } from '../../domain/session.ts'
 import type { AuditReason } from '../audit-events.ts'
 import type { CustomerCredentials } from '../ports/customers.ts'
 import type { HashingSlot } from '../ports/password-hasher.ts'
 import type { Ports } from '../ports/ports.ts'
 import { requesterFields } from '../requester.ts'
-import type { LoggedIn, LoginDecision, LoginRequest } from './login-step.ts'
+import type { Decision, LoggedIn, LoginRequest } from './login-step.ts'
+import { verifyPassword } from './verify-password.ts'
 
 const MAX_ATTEMPTS = 3
 /** A separate timeout: the wait for other instances may have used up the request's deadline. */
@@ -17,11 +20,19 @@ export type ExchangePorts = Pick<
   'customers' | 'loginTokens' | 'passwords' | 'audit' | 'secrets' | 'clock' | 'ids'
 >
 
-/** Finds the customer, verifies the password and replaces the login token. */
+/** The settings of an exchange. */
+export interface IssueSettings {
+  /** Null for tokens that never expire. */
+  readonly tokenTtlMs: number | null
+  /** Decides on the new session at a time; undefined where each replaces all others. */
+  readonly admit: ((held: readonly HeldSession[], nowMs: number) => Admission | 'full') | undefined
+}
+
+/** Finds the customer, verifies the password and stores the login token. Throws `TooManySessions` at the limit. */
 export function createExchangeCredentials(
   { customers, loginTokens, passwords, audit, secrets, clock, ids }: ExchangePorts,
-  tokenTtlMs: number | null,
-): (request: LoginRequest, slot: HashingSlot) => Promise<LoginDecision> {
+  { tokenTtlMs, admit }: IssueSettings,
+): (request: LoginRequest, slot: HashingSlot) => Promise<Decision<LoggedIn>> {
   return async function exchangeCredentials(request, slot) {
     let found: CustomerCredentials | null = null
     // When the hash or the state changed during the verification, it is repeated.
@@ -32,7 +43,7 @@ export function createExchangeCredentials(
       const login = await replace(request, found.customer, verifiedHash)
       if (login === null) continue
       if (passwords.isDated(verifiedHash)) await rehash(request.password, found.customer, verifiedHash, slot)
-      return { kind: 'accepted', login }
+      return { kind: 'accepted', result: login }
     }
     return { kind: 'refused', customerId: found?.customer.id ?? null, reason: refusalReason(found) }
   }
@@ -41,9 +52,9 @@ export function createExchangeCredentials(
     return deadline.run((timeoutMs) => customers.findByEmail(attempt.account, timeoutMs))
   }
 
-  /** Stores a new login token and revokes the earlier one; returns null when the hash is no longer the customer's. */
+  /** Stores a new login token and revokes earlier ones; returns null when the hash is no longer the customer's. */
   async function replace(
-    { deadline, requester }: LoginRequest,
+    { deadline, requester, device }: LoginRequest,
     customer: Customer,
     verifiedHash: string,
   ): Promise<LoggedIn | null> {
@@ -53,11 +64,15 @@ export function createExchangeCredentials(
       customerId: customer.id,
       createdAtMs: clock.nowMs(),
       ttlMs: tokenTtlMs,
+      device,
     })
-    const revoked = await deadline.run((timeoutMs) =>
-      loginTokens.replace({ token, digest, verifiedHash }, timeoutMs),
-    )
+    const login = {
+      ...{ token, digest, verifiedHash },
+      ...(admit && { admit: (held: readonly HeldSession[]) => admit(held, clock.nowMs()) }),
+    }
+    const revoked = await deadline.run((timeoutMs) => loginTokens.replace(login, timeoutMs))
     if (revoked === null) return null
+    if (revoked === 'full') throw new TooManySessions()
     const fields = { ...requesterFields(requester), customerId: customer.id }
     if (revoked > 0) audit.record('token.revoked', { ...fields, reason: 'replaced', count: revoked })
     audit.record('token.issued', { ...fields, tokenId: token.id, tokenName: token.name })
@@ -73,23 +88,10 @@ export function createExchangeCredentials(
     slot: HashingSlot,
   ): Promise<void> {
     try {
-      const to = await slot.hash(password)
-      await customers.rehash(customer.id, from, to, REHASH_TIMEOUT_MS)
+      const to = await slot.rehash(password, from)
+      if (to !== null) await customers.rehash(customer.id, from, to, REHASH_TIMEOUT_MS)
     } catch {}
   }
-}
-
-/** Returns the stored hash if the password matches it, or null. Takes the same time for a customer who may not log in. */
-async function verifyPassword(
-  password: string,
-  found: CustomerCredentials | null,
-  slot: HashingSlot,
-): Promise<string | null> {
-  const mayLogIn = found !== null && found.customer.disabledAtMs === null
-  const passwordHash = mayLogIn ? found.passwordHash : null
-  const isRight = await slot.verify(password, passwordHash)
-  // Imported hashes may be of the empty password. It is refused after the verification, for equal time.
-  return isRight && password !== '' ? passwordHash : null
 }
 
 function refusalReason(found: CustomerCredentials | null): AuditReason<'login.failed'> {

@@ -4,12 +4,18 @@ import type { Deadline } from '../deadline.ts'
 import type { LoginAttempt } from '../ports/login-throttle.ts'
 import type { Requester } from '../requester.ts'
 
-/** A login on its way through the steps. */
-export interface LoginRequest {
+/** A password that is to be verified, on its way through the steps. */
+export interface PasswordRequest {
   readonly attempt: LoginAttempt
   readonly password: string
   readonly deadline: Deadline
   readonly requester: Requester
+}
+
+/** A login on its way through the steps. */
+export interface LoginRequest extends PasswordRequest {
+  /** The label of the new session, or null. */
+  readonly device: string | null
 }
 
 /** A login that succeeded. The secret is shown only once. */
@@ -18,17 +24,20 @@ export interface LoggedIn {
   readonly token: LoginToken
 }
 
-/** The outcome of a login. A refusal names the customer for the audit log, or null for an unknown account. */
-export type LoginDecision =
-  | { readonly kind: 'accepted'; readonly login: LoggedIn }
+/** The outcome of a verification. A refusal names the customer for the audit log, or null for an unknown account. */
+export type Decision<Result> =
+  | { readonly kind: 'accepted'; readonly result: Result }
   | {
       readonly kind: 'refused'
       readonly customerId: string | null
       readonly reason: AuditReason<'login.failed'>
     }
 
-/** A step of the login. A wrapper takes a step and returns one. */
-export type LoginStep<Result> = (request: LoginRequest) => Promise<Result>
+/** A step of a login, or of another use of the password. A wrapper takes a step and returns one. */
+export type PasswordStep<Request extends PasswordRequest, Result> = (request: Request) => Promise<Result>
 
 /** A step after the throttle, which knows whether the account has logged in from this address lately. */
-export type AdmittedStep<Result> = (request: LoginRequest, isKnown: boolean) => Promise<Result>
+export type AdmittedStep<Request extends PasswordRequest, Result> = (
+  request: Request,
+  isKnown: boolean,
+) => Promise<Result>

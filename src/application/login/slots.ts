@@ -4,17 +4,17 @@ import type { Clock } from '../../lib/clock.ts'
 import { createKeyedSemaphore } from '../keyed-semaphore.ts'
 import type { HashingRequest, HashingSlot, PasswordHasher } from '../ports/password-hasher.ts'
 import { sharedNetwork } from '../requester.ts'
-import type { AdmittedStep, LoginRequest, LoginStep } from './login-step.ts'
+import type { AdmittedStep, PasswordRequest, PasswordStep } from './login-step.ts'
 
 /**
  * Limits the parallel logins of one account and address to the slots that the throttle has. The others wait here, where
  * they use neither the store nor the hashing queue.
  */
-export function withAccountSlot<Result>(
+export function withAccountSlot<Request extends PasswordRequest, Result>(
   limit: LoginLimit | null,
   clock: Clock,
-  step: LoginStep<Result>,
-): LoginStep<Result> {
+  step: PasswordStep<Request, Result>,
+): PasswordStep<Request, Result> {
   const semaphore = createKeyedSemaphore(limit?.failures ?? Number.POSITIVE_INFINITY, clock)
   return async function stepWithAccountSlot(request) {
     const { attempt, requester } = request
@@ -28,10 +28,10 @@ export function withAccountSlot<Result>(
 }
 
 /** Throws `Unavailable` when the hashing queue has no room for the login, before any store is called. */
-export function withHashingCapacity<Result>(
+export function withHashingCapacity<Request extends PasswordRequest, Result>(
   passwords: PasswordHasher,
-  step: LoginStep<Result>,
-): LoginStep<Result> {
+  step: PasswordStep<Request, Result>,
+): PasswordStep<Request, Result> {
   return async function stepWithHashingCapacity(request) {
     // Only the throttle can tell whether the account is known here, so the benefit of the doubt is given until then.
     if (!passwords.hasRoom(toHashingRequest(request, true))) throw new Unavailable()
@@ -40,10 +40,10 @@ export function withHashingCapacity<Result>(
 }
 
 /** Holds a slot of the hashing queue during the step, for all its hashing. */
-export function withHashingSlot<Result>(
+export function withHashingSlot<Request extends PasswordRequest, Result>(
   passwords: PasswordHasher,
-  step: (request: LoginRequest, slot: HashingSlot) => Promise<Result>,
-): AdmittedStep<Result> {
+  step: (request: Request, slot: HashingSlot) => Promise<Result>,
+): AdmittedStep<Request, Result> {
   return async function stepWithHashingSlot(request, isKnown) {
     const slot = passwords.queue(toHashingRequest(request, isKnown))
     try {
@@ -54,7 +54,7 @@ export function withHashingSlot<Result>(
   }
 }
 
-function toHashingRequest({ attempt, requester }: LoginRequest, isKnown: boolean): HashingRequest {
+function toHashingRequest({ attempt, requester }: PasswordRequest, isKnown: boolean): HashingRequest {
   const { account, address } = attempt
   return { source: sharedNetwork(address), account, isKnown, signal: requester.signal }
 }

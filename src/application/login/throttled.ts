@@ -2,7 +2,7 @@ import { TooManyLogins, Unavailable } from '../../domain/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { wait } from '../../lib/wait.ts'
 import type { LoginSlot, LoginThrottle } from '../ports/login-throttle.ts'
-import type { AdmittedStep, LoginDecision, LoginRequest, LoginStep } from './login-step.ts'
+import type { AdmittedStep, Decision, PasswordRequest, PasswordStep } from './login-step.ts'
 
 /** The longest total wait for a slot, in milliseconds. */
 const MAX_WAIT_MS = 2000
@@ -14,11 +14,11 @@ const RELEASE_TIMEOUT_MS = 1000
  * step when failures have used up the slots. Throws `Unavailable` when no slot became free in time or a refusal could not be
  * counted.
  */
-export function throttled(
+export function throttled<Request extends PasswordRequest, Result>(
   throttle: LoginThrottle,
   clock: Clock,
-  step: AdmittedStep<LoginDecision>,
-): LoginStep<LoginDecision> {
+  step: AdmittedStep<Request, Decision<Result>>,
+): PasswordStep<Request, Decision<Result>> {
   return async function throttledStep(request) {
     const slot = await acquireSlot(throttle, clock, request)
     const decision = await step(request, slot.isKnown).catch((error: unknown) => {
@@ -47,7 +47,7 @@ async function releaseSlot(
 async function acquireSlot(
   throttle: LoginThrottle,
   clock: Clock,
-  { attempt, deadline, requester }: LoginRequest,
+  { attempt, deadline, requester }: PasswordRequest,
 ): Promise<LoginSlot> {
   let leftMs = MAX_WAIT_MS
   // Exponential backoff: many waiting logins must not keep the store busy.

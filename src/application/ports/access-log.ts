@@ -16,6 +16,8 @@ export interface RespondedRequest {
   readonly address: string | null
   /** The trace id (W3C Trace Context); null when the request belongs to no trace. */
   readonly traceId: string | null
+  /** The id of the request's span in that trace; null without a span. */
+  readonly spanId: string | null
   /** Null when the request could not be parsed. */
   readonly method: string | null
   /** The route's template, never the path of the request; null when no route matched. */

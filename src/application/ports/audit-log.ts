@@ -9,11 +9,23 @@ export interface AuditLog {
   record<Name extends AuditEventName>(event: Name, fields: AuditFields<Name>): void
 }
 
+/** Who ran a command. */
+export interface CommandActor {
+  /** The name of the account of the operating system, or its number if it has none. */
+  readonly osUser: string
+  /** The account that has called `sudo`, as `sudo` reports it; left out without `sudo`. */
+  readonly sudoUser?: string
+  /** The name of the machine. */
+  readonly host: string
+  /** The words of the command without its arguments, such as `customer disable`. */
+  readonly command: string
+}
+
 /**
- * The fields of an event. A field is left out when it is unknown or does not apply. Events of commands have neither
- * `requestId` nor `address`.
+ * The fields of an event. A field is left out when it is unknown or does not apply. Events of requests have `requestId`
+ * and `address`; events of commands have those of `CommandActor`.
  */
-export type AuditFields<Name extends AuditEventName> = {
+export type AuditFields<Name extends AuditEventName> = Partial<CommandActor> & {
   readonly requestId?: string
   readonly address?: string
 } & { readonly [Field in RecordedField<Name>]?: FieldTypes[Field] } & ([AuditReason<Name>] extends [never]
@@ -28,6 +40,8 @@ interface FieldTypes {
   readonly customerId: string | null
   readonly tokenId: string
   readonly tokenName: string
+  /** Of a one-time token. */
+  readonly purpose: string
   readonly abilities: readonly string[]
   /** The name of the events that are counted. */
   readonly deniedEvent: AuditEventName

@@ -7,6 +7,18 @@ export interface CustomerCredentials {
   readonly passwordHash: string | null
 }
 
+/** A new password, set by the customer. */
+export interface PasswordChange {
+  readonly customerId: string
+  /** The hash that the current password was verified against. */
+  readonly verifiedHash: string
+  readonly passwordHash: string
+  /** The id of the token that stays active. */
+  readonly keepTokenId: string
+  /** The time of the revocations. */
+  readonly atMs: number
+}
+
 /**
  * The store of customers. Ids are UUIDs. E-mails are compared with ASCII case folded. Every method rejects with
  * `Unavailable` when the store does not respond within `timeoutMs` milliseconds or cannot be reached; the outcome of
@@ -15,6 +27,8 @@ export interface CustomerCredentials {
 export interface Customers {
   /** Returns the customer with this e-mail, in any ASCII case, or null. */
   findByEmail(email: string, timeoutMs: number): Promise<CustomerCredentials | null>
+  /** Returns the customer with this id, or the owner of the token with this id, in any state; or null. */
+  findById(id: string, timeoutMs: number): Promise<Customer | null>
   /** Stores a new customer. Returns false, and changes nothing, when the e-mail is taken in any ASCII case. */
   add(credentials: CustomerCredentials, timeoutMs: number): Promise<boolean>
   /**
@@ -31,17 +45,24 @@ export interface Customers {
     timeoutMs: number,
   ): Promise<readonly Customer[]>
   /**
-   * Sets the password hash and revokes the customer's tokens in one transaction. `atMs` is the time of the revocation.
+   * Sets the password hash, revokes the customer's tokens and deletes the customer's one-time tokens, in one transaction. `atMs` is
+   * the time of the revocation.
    * Returns the number of tokens that it revoked, or null when no customer has the id.
    */
   setPasswordHash(id: string, passwordHash: string, atMs: number, timeoutMs: number): Promise<number | null>
+  /**
+   * Sets the password hash, revokes the customer's tokens but one and deletes the customer's one-time tokens, in one transaction.
+   * Returns the number of tokens that it revoked. Returns null, and changes nothing, when the customer was deleted, is disabled, no longer has the `verifiedHash`,
+   * or the token to keep is not an unrevoked one of the customer.
+   */
+  changePassword(change: PasswordChange, timeoutMs: number): Promise<number | null>
   /**
    * Replaces the hash `from` by the hash `to` of the same password, and revokes nothing. Returns false, and changes
    * nothing, when the customer's hash is no longer `from` or no customer has the id.
    */
   rehash(id: string, from: string, to: string, timeoutMs: number): Promise<boolean>
   /**
-   * Disables the customer and revokes the customer's tokens in one transaction. `atMs` is the time of both; a customer
+   * Disables the customer, revokes the customer's tokens and deletes the one-time tokens, in one transaction. `atMs` is the time of both; a customer
    * who is disabled already keeps the earlier time. Returns the number of tokens that it revoked, or null when no
    * customer has the id.
    */

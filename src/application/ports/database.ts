@@ -4,12 +4,15 @@ import { OperatorError } from '../../lib/operator-error.ts'
 import type { Configuration } from '../configuration.ts'
 import type { Prunable } from '../jobs/pruning.ts'
 import type { DatabaseStatus } from '../jobs/readiness.ts'
+import type { BackupOptions, BackupReport, RestoreOptions, UpgradeOptions, UpgradeReport } from './backup.ts'
 import type { Customers } from './customers.ts'
+import type { ImportedTokens } from './imported-tokens.ts'
 import type { Invalidations } from './invalidations.ts'
 import type { Log } from './log.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import type { LoginTokens } from './login-tokens.ts'
 import type { PoolConnections } from './metrics.ts'
+import type { OneTimeTokens } from './one-time-tokens.ts'
 
 /**
  * A kind of database: what the service and its commands need of it. An adapter reads its own settings itself. Its
@@ -25,6 +28,15 @@ export interface Database<Open extends OpenDatabase = OpenDatabase> {
   pendingMigrations(context: DatabaseContext): Promise<readonly string[]>
   /** Returns the results of the database checks of `doctor`. Changes nothing. Left out when there are no checks. */
   examine?(context: DatabaseContext): Promise<readonly CheckResult[]>
+  /** Writes a backup of all rows as one consistent snapshot. Changes nothing. Left out by a database with tools of its own. */
+  backUp?(context: DatabaseContext, options: BackupOptions): Promise<BackupReport>
+  /**
+   * Replaces all rows by those of a backup, in one transaction. Resolves once no instance accepts a token that the backup
+   * does not have. Rejects, and changes no row, when the file is damaged or does not fit.
+   */
+  restore?(context: DatabaseContext, options: RestoreOptions): Promise<BackupReport>
+  /** Upgrades the data of an earlier version of the database's program. Returns null when there is nothing to upgrade. */
+  upgradeData?(context: DatabaseContext, options: UpgradeOptions): Promise<UpgradeReport | null>
 }
 
 /**
@@ -51,6 +63,9 @@ export interface DatabaseContext {
 export interface OpenDatabase {
   readonly customers: Customers
   readonly loginTokens: LoginTokens
+  readonly oneTimeTokens: OneTimeTokens
+  /** Left out when it cannot store tokens of other systems. */
+  readonly importedTokens?: ImportedTokens
   /** Left out when each process counts failed logins in its own memory. */
   readonly throttle?: LoginThrottle
   /**

@@ -30,6 +30,8 @@ export interface LogFields extends ErrorFields {
   readonly request_id?: string
   /** The trace id (W3C Trace Context). */
   readonly trace_id?: string
+  /** The id of the request's span in that trace. */
+  readonly span_id?: string
   readonly method?: string
   /** The route's template, never the path of the request. */
   readonly route?: string

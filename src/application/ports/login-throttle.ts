@@ -20,6 +20,23 @@ export interface LoginThrottle {
   take(attempt: LoginAttempt, timeoutMs: number): Promise<LoginAdmission>
   /** Releases the slot and records the outcome of its attempt. A slot that is not released expires after 15 seconds. */
   settle(slot: LoginSlot, outcome: LoginOutcome, timeoutMs: number): Promise<void>
+  /**
+   * Forgets every failure that counts for the account, from any address, so that its owner can log in. Failures that count
+   * for an address alone stay counted.
+   */
+  forget(account: string, timeoutMs: number): Promise<void>
+  /** Returns what counts for the account now. Left out when the store cannot list it. */
+  read?(account: string, timeoutMs: number): Promise<AccountFailures>
+}
+
+/** The failed logins of one account that count now. */
+export interface AccountFailures {
+  /** The number of failures from all addresses within the window of `LOGIN_LIMIT_ACCOUNT`. */
+  readonly failures: number
+  /** The number of addresses from which the account is refused because of them. */
+  readonly lockedAddresses: number
+  /** Until when the account is refused from addresses where it has not logged in; null while it is not. */
+  readonly guessesUntilMs: number | null
 }
 
 /** The result of `take`. */

@@ -1,4 +1,5 @@
 import type { Digest, LoginToken, OwnedToken } from '../../domain/login-token.ts'
+import type { Admission, HeldSession } from '../../domain/session.ts'
 import type { Cancellation } from '../../lib/cancellation.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 
@@ -20,12 +21,15 @@ export interface LoginTokens {
     page: { readonly after: PageEnd | null; readonly limit: number },
     timeoutMs: number,
   ): Promise<TokenPage>
+  /** Returns the customer's unrevoked login tokens, newest first: at most 100. An empty array for an unknown id. */
+  listSessions(customerId: string, timeoutMs: number): Promise<readonly LoginToken[]>
   /**
-   * Stores a login token and revokes the customer's earlier one in one transaction. Parallel calls for one customer all
-   * succeed and leave one token active. Returns the number of tokens that it revoked. Returns null, and changes nothing,
-   * when the customer was deleted, is disabled or no longer has the `verifiedHash`.
+   * Stores a login token in one transaction, in which no other login of the customer takes place. It revokes the earlier
+   * ones, or those that `admit` names. Parallel calls for one customer all succeed, and no two of its unrevoked login tokens
+   * have the same slot. Returns the number of tokens that it revoked, or `full`, having changed nothing, when `admit` does.
+   * Returns null, and changes nothing, when the customer was deleted, is disabled or no longer has the `verifiedHash`.
    */
-  replace(login: NewLogin, timeoutMs: number): Promise<number | null>
+  replace(login: NewLogin, timeoutMs: number): Promise<number | 'full' | null>
   /** Stores a token and revokes none. Returns false, and changes nothing, when the customer is deleted or disabled. */
   add(token: LoginToken, digest: Digest, timeoutMs: number): Promise<boolean>
   /** Revokes one token at `atMs`. Returns false, and changes nothing, when the token is not active. */
@@ -42,7 +46,7 @@ export interface LoginTokens {
    */
   revokeIssuedBefore(beforeMs: number, atMs: number, steps: StepOptions): Promise<number>
   /**
-   * Writes when tokens were last used. A later stored time stays. It does not wait for locked rows: it returns the ids
+   * Writes when tokens were last used. A later stored time stays, and one that is not `minAdvanceMs` earlier. It does not wait for locked rows: it returns the ids
    * of the tokens whose rows were locked, which the caller writes again later. Ignores unknown ids.
    */
   touch(uses: readonly TokenUse[], timeoutMs: number): Promise<readonly string[]>
@@ -51,6 +55,25 @@ export interface LoginTokens {
    * the number that it deleted, or null, having deleted none, while another process prunes.
    */
   prune(endedBeforeMs: number, limit: number, timeoutMs: number): Promise<number | null>
+  /**
+   * Reads at most `limit` unrevoked login tokens, starting after `after`, which is the `end` of the step before or null, and
+   * revokes at `atMs` those that were created and last used before `unusedSinceMs`. Skips locked rows.
+   */
+  revokeIdle(
+    step: {
+      readonly unusedSinceMs: number
+      readonly atMs: number
+      readonly after: PageEnd | null
+      readonly limit: number
+    },
+    timeoutMs: number,
+  ): Promise<IdleStep>
+}
+
+/** The result of one step of `revokeIdle`: the number that it revoked, and the cursor of the next one or null. */
+export interface IdleStep {
+  readonly revoked: number
+  readonly end: PageEnd | null
 }
 
 /** How a change of many rows proceeds in steps, each of which commits by itself. */
@@ -79,12 +102,16 @@ export interface TokenChoice {
   readonly name?: string
   /** The token with this id, a UUID. */
   readonly id?: string
+  /** Not the token with this id, a UUID. */
+  readonly exceptId?: string
 }
 
 /** A token and when it was used, in milliseconds since the Unix epoch. */
 export interface TokenUse {
   readonly id: string
   readonly atMs: number
+  /** The use is written only when the stored time is at least this much earlier. Default: 1. */
+  readonly minAdvanceMs?: number
 }
 
 /** A login token to store after a password was verified. */
@@ -93,4 +120,9 @@ export interface NewLogin {
   readonly digest: Digest
   /** The hash that the password was verified against. */
   readonly verifiedHash: string
+  /**
+   * Decides what is revoked and which slot the token gets, from the unrevoked login tokens of the customer in any order. It is
+   * pure, and may be called again. Left out: all of them are revoked, and the token gets slot 1.
+   */
+  readonly admit?: (held: readonly HeldSession[]) => Admission | 'full'
 }

@@ -4,7 +4,7 @@ import type { Cancellation } from '../../lib/cancellation.ts'
 export interface PasswordHasher {
   /** Returns a whole hash of the password at the configured cost. Waits for a thread without a limit. */
   hash(password: string): Promise<string>
-  /** Whether a whole hash has another cost or another prefix than a new one would have. */
+  /** Whether a whole hash has another cost than a new one would have, or is of an older version of its form. */
   isDated(passwordHash: string): boolean
   /**
    * Acquires a slot in the queue for a thread. Threads serve the waiting slots round-robin by source, then by account
@@ -42,6 +42,12 @@ export interface HashingSlot {
   verify(password: string, passwordHash: string | null): Promise<boolean>
   /** Returns a whole hash of the password at the configured cost. */
   hash(password: string): Promise<string>
+  /**
+   * Returns a hash at the configured cost to replace `passwordHash`, which has verified the password. A hash that verified
+   * the password without reading all of it keeps its form, or any other ending would no longer be accepted, and a mistyped
+   * one would become the password. Null when it must not be replaced.
+   */
+  rehash(password: string, passwordHash: string): Promise<string | null>
   /** Releases the slot. Further calls do nothing. */
   leave(): void
 }

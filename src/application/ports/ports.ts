@@ -5,6 +5,7 @@ import type { Ids } from './ids.ts'
 import type { Invalidations } from './invalidations.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import type { LoginTokens } from './login-tokens.ts'
+import type { OneTimeTokens } from './one-time-tokens.ts'
 import type { PasswordBlocklist } from './password-blocklist.ts'
 import type { PasswordHasher } from './password-hasher.ts'
 import type { ServiceSecrets, TokenSecrets } from './secrets.ts'
@@ -19,6 +20,7 @@ import type { TokenUsage } from './token-usage.ts'
 export interface Ports {
   readonly customers: Customers
   readonly loginTokens: LoginTokens
+  readonly oneTimeTokens: OneTimeTokens
   readonly invalidations: Invalidations
   readonly passwords: PasswordHasher
   readonly blocklist: PasswordBlocklist

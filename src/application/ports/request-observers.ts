@@ -14,8 +14,12 @@ export interface EndedRequest {
 export interface RequestSpan {
   /** The trace id (W3C Trace Context): 32 hexadecimal digits. */
   readonly traceId: string
-  /** Sets the route's template and the status on the span, and ends it. */
-  end(ended: Pick<EndedRequest, 'route' | 'status'>): void
+  /** The span's own id (W3C Trace Context): 16 hexadecimal digits. */
+  readonly spanId: string
+  /** Names the span after the template of the matched route. */
+  match(route: string): void
+  /** Sets the status on the span, and ends it. */
+  end(ended: Pick<EndedRequest, 'status'>): void
 }
 
 /** Why the server closed or refused a connection. */

@@ -3,6 +3,7 @@ import { authenticates, type Digest, type OwnedToken, tokenState } from '../../d
 import { andThen, isPromise, type MaybePromise } from '../../lib/maybe-promise.ts'
 import type { AuditReason } from '../audit-events.ts'
 import type { Deadline } from '../deadline.ts'
+import { createIdleCheck } from '../login-tokens/idle-expiry.ts'
 import type { Bucket, UnknownTokenLimit } from '../login-tokens/unknown-token-limit.ts'
 import type { Ports } from '../ports/ports.ts'
 import { type Requester, requesterFields } from '../requester.ts'
@@ -22,40 +23,54 @@ export type Authenticate = (
   requester: Requester,
 ) => MaybePromise<Caller>
 
-/** Checks the form and checksum of the text first, then looks the token up in the store, which may have a cache. */
-export function createAuthenticate(
-  {
-    secrets,
-    loginTokens,
-    clock,
-    usage,
-    audit,
-  }: Pick<Ports, 'secrets' | 'loginTokens' | 'clock' | 'usage' | 'audit'>,
-  unknownTokens: UnknownTokenLimit,
-): Authenticate {
-  // One instance each: the errors carry no details, and a stack for each would cost more than the check.
-  const refusal = new InvalidToken()
-  const malformed = new MalformedToken()
+/** The same for the digest of a well-formed token, as verifiers send it. */
+export type AuthenticateDigest = (
+  digest: Digest,
+  deadline: Deadline,
+  requester: Requester,
+) => MaybePromise<Caller>
 
+/** Checks the form and checksum of the text, then its digest. */
+export function createAuthenticate(
+  { secrets }: Pick<Ports, 'secrets'>,
+  authenticateDigest: AuthenticateDigest,
+): Authenticate {
+  // One instance: the error carries no details, and a stack for each would cost more than the check.
+  const malformed = new MalformedToken()
   return function authenticate(presented, deadline, requester) {
     const digest = secrets.digestOf(presented)
     if (digest === null) throw malformed
+    return authenticateDigest(digest, deadline, requester)
+  }
+}
+
+/** Looks the token up in the store, which may have a cache. */
+export function createAuthenticateDigest(
+  { loginTokens, clock, usage, audit }: Pick<Ports, 'loginTokens' | 'clock' | 'usage' | 'audit'>,
+  unknownTokens: UnknownTokenLimit,
+  tokenIdleTtlMs: number | null,
+): AuthenticateDigest {
+  const isIdle = createIdleCheck(tokenIdleTtlMs, usage)
+  const refusal = new InvalidToken()
+
+  return function authenticateDigest(digest, deadline, requester) {
     const reserved = unknownTokens.reserve(digest, requester)
     const found = deadline.run((timeoutMs) => loginTokens.findByDigest(digest, timeoutMs))
     // A result without a promise comes from the cache, which a lookup filled.
     const wasLookedUp = isPromise(found)
     return andThen(releaseOnFailure(found, reserved), (owned) => {
       // Checked on every use, not only on the lookup: a cached entry must not outlive the token.
-      if (owned === null || !authenticates(owned, clock.nowMs())) {
+      const nowMs = clock.nowMs()
+      if (owned === null || !authenticates(owned, nowMs) || isIdle(owned.token, nowMs)) {
         unknownTokens.charge(digest, requester, reserved)
-        const reason = denialReason(owned, clock.nowMs())
+        const reason = denialReason(owned, nowMs)
         audit.record('token.denied', { ...requesterFields(requester), ...auditIds(owned), reason })
         throw refusal
       }
       if (reserved !== null) unknownTokens.release(reserved)
       if (wasLookedUp) unknownTokens.remember(digest)
       usage.used(owned.token.id)
-      return { token: owned.token, customer: owned.customer, digest }
+      return { token: owned.token, customer: owned.customer, digest, memo: owned.memo }
     })
   }
 
@@ -71,7 +86,8 @@ export function createAuthenticate(
 function denialReason(owned: OwnedToken | null, nowMs: number): AuditReason<'token.denied'> {
   if (owned === null) return 'unknown'
   if (owned.customer.disabledAtMs !== null) return 'disabled'
-  return tokenState(owned.token, nowMs) === 'revoked' ? 'revoked' : 'expired'
+  const state = tokenState(owned.token, nowMs)
+  return state === 'active' ? 'idle' : state
 }
 
 function auditIds(owned: OwnedToken | null) {

@@ -1,5 +1,5 @@
 import { foldedEmail, nameProblem, newEmailProblem, trimmedEmail } from '../../domain/customer.ts'
-import { passwordHashProblem } from '../../domain/password.ts'
+import { importedPasswordHash, passwordHashProblem } from '../../domain/password.ts'
 import type { Deadline } from '../deadline.ts'
 import type { CustomerCredentials } from '../ports/customers.ts'
 import type { Ports } from '../ports/ports.ts'
@@ -99,7 +99,7 @@ export function createImportCustomers({
       createdAtMs: clock.nowMs(),
       disabledAtMs: null,
     }
-    return { customer, passwordHash: passwordHash.trim() }
+    return { customer, passwordHash: importedPasswordHash(passwordHash.trim()) }
   }
 }
 
@@ -107,7 +107,7 @@ function rowProblem({ email, name, passwordHash }: ReadRow): string | null {
   return (
     inField('email', newEmailProblem(trimmedEmail(email))) ??
     // Columns of a fixed width are padded, and a hash contains no white space.
-    inField('password_hash', passwordHashProblem(passwordHash.trim())) ??
+    inField('password_hash', passwordHashProblem(importedPasswordHash(passwordHash.trim()))) ??
     inField('name', nameProblem(name?.trim() ?? ''))
   )
 }

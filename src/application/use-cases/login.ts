@@ -1,6 +1,7 @@
 import { foldedEmail } from '../../domain/customer.ts'
 import type { LoginLimit } from '../../domain/login-limit.ts'
 import type { Deadline } from '../deadline.ts'
+import { createAdmit, type SessionSettings } from '../login/admit-login.ts'
 import { audited } from '../login/audited.ts'
 import { createExchangeCredentials, type ExchangePorts } from '../login/exchange-credentials.ts'
 import type { LoggedIn } from '../login/login-step.ts'
@@ -10,18 +11,19 @@ import type { Ports } from '../ports/ports.ts'
 import type { Requester } from '../requester.ts'
 
 /**
- * Exchanges e-mail and password for a new login token and revokes the earlier one. Throws `InvalidCredentials` when they
- * do not match, `TooManyLogins` after too many failures, and `Unavailable` when the queue for password hashing is full
+ * Exchanges e-mail and password for a new login token and revokes earlier ones beyond the limit of sessions. `device` is a
+ * label of the client. Throws `InvalidCredentials` when they do not match, `TooManyLogins` after too many failures,
+ * `TooManySessions` at a limit that refuses, and `Unavailable` when the queue for password hashing is full
  * or a store does not respond in time. The empty password is never accepted, whatever hash is stored.
  */
 export type Login = (
-  credentials: { readonly email: string; readonly password: string },
+  credentials: { readonly email: string; readonly password: string; readonly device?: string | undefined },
   deadline: Deadline,
   requester: Requester,
 ) => Promise<LoggedIn>
 
 /** The settings of a login. */
-export interface LoginSettings {
+export interface LoginSettings extends SessionSettings {
   /** Lifetime of a login token in milliseconds; null for tokens that never expire. */
   readonly tokenTtlMs: number | null
   /** Limit of failed logins by account and address together; null for no limit. */
@@ -34,11 +36,13 @@ export interface LoginSettings {
  * credentials, that is find, verify and replace.
  */
 export function createLogin(
-  ports: ExchangePorts & Pick<Ports, 'throttle'>,
-  { tokenTtlMs, loginLimitAccount }: LoginSettings,
+  ports: ExchangePorts & Pick<Ports, 'throttle' | 'usage'>,
+  settings: LoginSettings,
 ): Login {
   const { passwords, throttle, audit, clock } = ports
-  const exchangeCredentials = createExchangeCredentials(ports, tokenTtlMs)
+  const { tokenTtlMs, loginLimitAccount } = settings
+  const admit = createAdmit(settings, ports.usage)
+  const exchangeCredentials = createExchangeCredentials(ports, { tokenTtlMs, admit })
   // The hashing slot is acquired after admission: logins that wait for the throttle must not occupy the queue.
   const admitted = throttled(throttle, clock, withHashingSlot(passwords, exchangeCredentials))
   const run = withAccountSlot(
@@ -47,8 +51,8 @@ export function createLogin(
     audited(audit, withHashingCapacity(passwords, admitted)),
   )
 
-  return function login({ email, password }, deadline, requester) {
+  return function login({ email, password, device }, deadline, requester) {
     const attempt = { account: foldedEmail(email), address: requester.address }
-    return run({ attempt, password, deadline, requester })
+    return run({ attempt, password, device: device ?? null, deadline, requester })
   }
 }

@@ -1,9 +1,10 @@
-import { InvalidToken, LoginTokenRequired, MalformedToken } from '../../domain/errors.ts'
-import { LOGIN_TOKEN_NAME, tokenState } from '../../domain/login-token.ts'
+import { InvalidToken, MalformedToken } from '../../domain/errors.ts'
+import { tokenState } from '../../domain/login-token.ts'
 import type { Deadline } from '../deadline.ts'
 import type { Ports } from '../ports/ports.ts'
 import { type Requester, requesterFields } from '../requester.ts'
 import type { Authenticate, Caller } from './authenticate.ts'
+import { requireLoginToken } from './sessions.ts'
 
 /**
  * Revokes the caller's login token. When it resolves, every instance refuses the token. Throws `LoginTokenRequired` for a
@@ -16,8 +17,9 @@ export function createLogout({
   clock,
   audit,
 }: Pick<Ports, 'loginTokens' | 'clock' | 'audit'>): Logout {
-  return async function logout({ token, customer, digest }, deadline, requester) {
-    if (token.name !== LOGIN_TOKEN_NAME) throw new LoginTokenRequired()
+  return async function logout(caller, deadline, requester) {
+    requireLoginToken(caller)
+    const { token, customer, digest } = caller
     const revoked = await deadline.run((timeoutMs) =>
       loginTokens.revoke({ id: token.id, digest }, clock.nowMs(), timeoutMs),
     )

@@ -7,7 +7,7 @@ import { pruneEndedTokens } from '../management/prune-ended-tokens.ts'
 import { revokeAllIssuedBefore } from '../management/revoke-all-issued-before.ts'
 import type { PageEnd, TokenChoice, TokenPage } from '../ports/login-tokens.ts'
 import type { Ports } from '../ports/ports.ts'
-import { requesterFields, type ServiceRequester } from '../requester.ts'
+import { type ServiceRequester, serviceFields } from '../requester.ts'
 
 /**
  * An operator's actions on tokens. Each throws `ValidationFailed` for invalid input, and `Unavailable` when the store does
@@ -61,7 +61,7 @@ export function createManageTokens(
       )
       if (count > 0) {
         audit.record('token.revoked', {
-          ...(requestedBy && { ...requesterFields(requestedBy.requester), service: requestedBy.service }),
+          ...(requestedBy && serviceFields(requestedBy)),
           customerId,
           ...(chosen.id !== undefined && { tokenId: chosen.id }),
           ...(chosen.name !== undefined && { tokenName: chosen.name }),

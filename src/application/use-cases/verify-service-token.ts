@@ -1,14 +1,20 @@
 import { InsufficientServiceScope, InvalidServiceToken } from '../../domain/errors.ts'
-import { missingScopes } from '../../domain/service-token.ts'
+import { missingScopes, type ServiceCaller } from '../../domain/service-token.ts'
 import type { Ports } from '../ports/ports.ts'
 import { type Requester, requesterFields } from '../requester.ts'
+
+/** A secret with the name of its token, as HTTP Basic presents it. Both must match. */
+export interface NamedSecret {
+  readonly name: string
+  readonly secret: string
+}
 
 /**
  * Returns the name of the service token that was presented. Throws `InvalidServiceToken` for null or an unknown text, and
  * `InsufficientServiceScope` when the token lacks one of the required scopes.
  */
 export type VerifyServiceToken = (
-  presented: string | null,
+  presented: string | NamedSecret | null,
   required: readonly string[],
   requester: Requester,
 ) => string
@@ -19,7 +25,7 @@ export function createVerifyServiceToken({
   audit,
 }: Pick<Ports, 'serviceSecrets' | 'audit'>): VerifyServiceToken {
   return function verifyServiceToken(presented, required, requester) {
-    const caller = presented === null ? null : serviceSecrets.identify(presented)
+    const caller = presented === null ? null : identify(presented)
     if (caller === null) {
       audit.record('service.denied', {
         ...requesterFields(requester),
@@ -35,5 +41,11 @@ export function createVerifyServiceToken({
       reason: 'insufficient_scope',
     })
     throw new InsufficientServiceScope(required, missing)
+  }
+
+  function identify(presented: string | NamedSecret): ServiceCaller | null {
+    if (typeof presented === 'string') return serviceSecrets.identify(presented)
+    const caller = serviceSecrets.identify(presented.secret)
+    return caller?.name === presented.name ? caller : null
   }
 }

@@ -1,4 +1,5 @@
-export { type CachedToken, cachedLoginTokens } from '../../application/login-tokens/cached.ts'
+export { cachedLoginTokens } from '../../application/login-tokens/cached.ts'
+export type { CachedToken } from '../../application/login-tokens/cached-token.ts'
 export {
   invalidatingCustomers,
   invalidatingLoginTokens,

@@ -9,6 +9,7 @@ export { postgresLoginThrottle, pruneLoginAttempts } from '../../adapters/postgr
 export { postgresLoginTokens } from '../../adapters/postgres/login-tokens.ts'
 export type { MigrationSet } from '../../adapters/postgres/migration-set.ts'
 export { migrate, pendingMigrations } from '../../adapters/postgres/migrations.ts'
+export { postgresOneTimeTokens } from '../../adapters/postgres/one-time-tokens.ts'
 export {
   leaseTimedInvalidations,
   type PostgresInvalidations,

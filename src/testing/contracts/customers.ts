@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Customers } from '../../application/ports/customers.ts'
 import { aCustomer, aPasswordHash } from '../builders.ts'
 import { assertUnavailable } from '../holds.ts'
-import { raceEnding } from '../races.ts'
+import { raceChange, raceEnding, repeatUnavailable } from '../races.ts'
 import type { TestRunner } from '../runner.ts'
 import {
   type CreateStores,
@@ -39,6 +39,18 @@ export function customersContract(name: string, create: CreateStores, runner?: T
         assert.equal(await customers.add(credentials, TIMEOUT_MS), true, credentials.customer.email)
         assert.deepEqual(await customers.findByEmail(credentials.customer.email, TIMEOUT_MS), credentials)
       }
+    })
+
+    sentence('a customer is found by the id, and by the id of a token in any state', async (stores) => {
+      const { customers, loginTokens } = stores
+      const { passwordHash, ...customer } = await storedCustomer(stores)
+      await storedCustomer(stores)
+      const { token } = await namedToken(stores, customer)
+      assert.deepEqual(await customers.findById(customer.id, TIMEOUT_MS), customer)
+      assert.deepEqual(await customers.findById(token.id, TIMEOUT_MS), customer)
+      await loginTokens.revokeByCustomer(customer.id, {}, token.createdAtMs, TIMEOUT_MS)
+      assert.deepEqual(await customers.findById(token.id, TIMEOUT_MS), customer)
+      assert.equal(await customers.findById(randomUUID(), TIMEOUT_MS), null)
     })
 
     sentence(
@@ -206,6 +218,66 @@ export function customersContract(name: string, create: CreateStores, runner?: T
       assert.equal((await login(stores, { ...customer, passwordHash: 'new hash' })).accepted, true)
     })
 
+    sentence('a change of the password keeps one token and revokes all others', async (stores) => {
+      const { customers, loginTokens } = stores
+      const customer = await storedCustomer(stores)
+      const other = await login(stores, await storedCustomer(stores))
+      const into = (slot: number) => login(stores, customer, {}, () => ({ slot, revoked: [], moved: [] }))
+      const [current, phone] = [await into(1), await into(2)]
+      const bot = await namedToken(stores, customer)
+      const change = {
+        customerId: customer.id,
+        verifiedHash: customer.passwordHash,
+        passwordHash: 'new hash',
+        keepTokenId: current.token.id,
+        atMs: REVOKED_AT_MS,
+      }
+      assert.equal(await customers.changePassword(change, TIMEOUT_MS), 2)
+      assert.equal((await customers.findByEmail(customer.email, TIMEOUT_MS))?.passwordHash, 'new hash')
+      for (const { token, digest } of [phone, bot])
+        assert.equal(
+          (await loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.revokedAtMs,
+          REVOKED_AT_MS,
+          token.name,
+        )
+      for (const { digest } of [current, other])
+        assert.equal((await loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.revokedAtMs, null)
+    })
+
+    sentence('a change of the password that no longer fits changes nothing', async (stores) => {
+      const { customers } = stores
+      const customer = await storedCustomer(stores)
+      const stranger = await login(stores, await storedCustomer(stores))
+      const { token, digest } = await login(stores, customer)
+      const bot = await namedToken(stores, customer)
+      const change = {
+        customerId: customer.id,
+        verifiedHash: customer.passwordHash,
+        passwordHash: 'new hash',
+        keepTokenId: token.id,
+        atMs: REVOKED_AT_MS,
+      }
+      const refused = async (different: Partial<typeof change>, why: string) => {
+        assert.equal(await customers.changePassword({ ...change, ...different }, TIMEOUT_MS), null, why)
+        const found = await customers.findByEmail(customer.email, TIMEOUT_MS)
+        assert.equal(found?.passwordHash, customer.passwordHash, why)
+        const isRevoked = !(await unrevoked(stores, customer.id)).some(({ id }) => id === bot.token.id)
+        assert.equal(isRevoked, why === 'disabled', why)
+      }
+      await refused({ verifiedHash: 'another hash' }, 'the hash changed')
+      await refused({ customerId: randomUUID() }, 'the customer is unknown')
+      await refused({ keepTokenId: randomUUID() }, 'the token is unknown')
+      await refused({ keepTokenId: stranger.token.id }, 'the token is of another customer')
+      await stores.loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
+      await refused({}, 'the token is revoked')
+      await customers.disable(customer.id, Date.now(), TIMEOUT_MS)
+      await refused({ keepTokenId: bot.token.id }, 'disabled')
+    })
+
+    sentence('no login outlives a change of the password that it raced against', async (stores) => {
+      for (let round = 0; round < 10; round += 1) await raceChange(stores)
+    })
+
     sentence('a rehash replaces only the expected hash and revokes no token', async (stores) => {
       const customer = await storedCustomer(stores)
       const tokens = [await login(stores, customer), await namedToken(stores, customer)]
@@ -277,7 +349,9 @@ export function customersContract(name: string, create: CreateStores, runner?: T
 
     sentence('of many parallel deletes one finds the customer', async (stores) => {
       const { id } = await storedCustomer(stores)
-      const deletes = Array.from({ length: 20 }, () => stores.customers.delete(id, TIMEOUT_MS))
+      const deletes = Array.from({ length: 20 }, () =>
+        repeatUnavailable(() => stores.customers.delete(id, TIMEOUT_MS)),
+      )
       assert.equal((await Promise.all(deletes)).filter(Boolean).length, 1)
     })
 
@@ -285,7 +359,7 @@ export function customersContract(name: string, create: CreateStores, runner?: T
       const customer = await storedCustomer(stores)
       for (let count = 0; count < 5; count += 1) await namedToken(stores, customer)
       const disables = Array.from({ length: 20 }, () =>
-        stores.customers.disable(customer.id, Date.now(), TIMEOUT_MS),
+        repeatUnavailable(() => stores.customers.disable(customer.id, Date.now(), TIMEOUT_MS)),
       )
       const counts = await Promise.all(disables)
       assert.equal(
@@ -309,10 +383,22 @@ export function customersContract(name: string, create: CreateStores, runner?: T
         const one = () => ({ customer: aCustomer(), passwordHash: null })
         const calls: Record<keyof Customers, (timeoutMs: number) => unknown> = {
           findByEmail: (timeoutMs) => customers.findByEmail(email, timeoutMs),
+          findById: (timeoutMs) => customers.findById(id, timeoutMs),
           add: (timeoutMs) => customers.add(one(), timeoutMs),
           addMany: (timeoutMs) => customers.addMany([one()], timeoutMs),
           list: (timeoutMs) => customers.list({ afterEmail: null, limit: 9 }, timeoutMs),
           setPasswordHash: (timeoutMs) => customers.setPasswordHash(id, 'hash', REVOKED_AT_MS, timeoutMs),
+          changePassword: (timeoutMs) =>
+            customers.changePassword(
+              {
+                customerId: id,
+                verifiedHash: 'hash',
+                passwordHash: 'new',
+                keepTokenId: id,
+                atMs: REVOKED_AT_MS,
+              },
+              timeoutMs,
+            ),
           rehash: (timeoutMs) => customers.rehash(id, 'hash', 'other', timeoutMs),
           disable: (timeoutMs) => customers.disable(id, REVOKED_AT_MS, timeoutMs),
           enable: (timeoutMs) => customers.enable(id, timeoutMs),

@@ -372,13 +372,38 @@ export function loginThrottleContract(name: string, create: CreateThrottle, runn
       const { throttle, slot, stall } = await tried(ACCOUNT)
       if (stall === undefined) return skip('The throttle under test has no function stall.')
       const taken = await slot()
-      const calls: Record<keyof LoginThrottle, (timeoutMs: number) => unknown> = {
+      const calls: Record<'take' | 'settle' | 'forget', (timeoutMs: number) => unknown> = {
         take: (timeoutMs) => throttle.take(attempt({}), timeoutMs),
         settle: (timeoutMs) => throttle.settle(taken, 'failed', timeoutMs),
+        forget: (timeoutMs) => throttle.forget('ana@example.com', timeoutMs),
       }
       const resume = await stall()
       await assertUnavailable(calls).finally(resume)
       await assertRecovers(calls.take)
+    })
+
+    it('forgotten failures of an account no longer count, wherever they came from', async () => {
+      const { throttle, take, fail, from, slot, settle } = await tried(ACCOUNT)
+      await settle(await slot(), 'succeeded')
+      await fail(10)
+      for (let i = 0; i < GUESSES; i++) await fail(1, from(i))
+      const other = { account: 'bea@example.com' }
+      await fail(10, other)
+      assert.equal((await take()).kind, 'refused')
+      assert.equal((await take(from(99))).kind, 'refused')
+      await throttle.forget('ana@example.com', TIMEOUT_MS)
+      for (const attempt of [{}, from(0), from(99)]) await settle(await slot(attempt), 'undecided')
+      assert.equal((await take(other)).kind, 'refused')
+      await fail(10)
+      assert.equal((await take()).kind, 'refused')
+      await throttle.forget('unknown@example.com', TIMEOUT_MS)
+    })
+
+    it('forgotten failures of an account still count for their address', async () => {
+      const { throttle, take, fail } = await tried(ADDRESS)
+      await fail(10)
+      await throttle.forget('ana@example.com', TIMEOUT_MS)
+      assert.equal(refusedLimit(await take()).name, 'address')
     })
 
     async function tried(limits: LoginLimits) {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { LoginTokens, TokenPage } from '../../application/ports/login-tokens.ts'
 import { type LoginToken, tokenState } from '../../domain/login-token.ts'
+import { type Admission, admitSession, type HeldSession } from '../../domain/session.ts'
 import { aDigest, aLoginToken } from '../builders.ts'
 import { assertRecovers, assertUnavailable } from '../holds.ts'
 import { loginInRace, raceLogins } from '../races.ts'
@@ -45,7 +46,8 @@ export function loginTokensContract(name: string, create: CreateStores, runner?:
       for (const token of tokens) {
         const digest = aDigest()
         assert.equal(await stores.loginTokens.add(token, digest, TIMEOUT_MS), true, token.name)
-        assert.deepEqual(await stores.loginTokens.findByDigest(digest, TIMEOUT_MS), { token, customer })
+        const found = await stores.loginTokens.findByDigest(digest, TIMEOUT_MS)
+        assert.deepEqual({ token: found?.token, customer: found?.customer }, { token, customer })
       }
     })
 
@@ -187,6 +189,108 @@ export function loginTokensContract(name: string, create: CreateStores, runner?:
 
     sentence('64 parallel logins mixed with logouts leave at most one active token', async (stores) => {
       for (let round = 0; round < 3; round += 1) await raceLogins(stores, 64)
+    })
+
+    sentence('a login with `admit` revokes, moves and takes the slots that it names', async (stores) => {
+      const customer = await storedCustomer(stores)
+      await namedToken(stores, customer)
+      const held: HeldSession[][] = []
+      const logInto = (admission: Admission | 'full', different: Partial<LoginToken> = {}) =>
+        login(stores, customer, different, (sessions) => {
+          held.push(sessions.toSorted((a, b) => a.slot - b.slot))
+          return admission
+        })
+      const at = 1_700_000_000_000
+      const a = await logInto({ slot: 3, revoked: [], moved: [] }, { createdAtMs: at, device: 'Zoë’s phone' })
+      await stores.loginTokens.touch([{ id: a.token.id, atMs: at + 5 }], TIMEOUT_MS)
+      const b = await logInto({ slot: 1, revoked: [], moved: [] }, { createdAtMs: at + 1 })
+      const c = await logInto({ slot: 100, revoked: [], moved: [] }, { createdAtMs: at + 2 })
+      assert.equal((await logInto('full')).revoked, 'full')
+      assert.deepEqual(
+        held.at(-1)?.map(({ id, slot, createdAtMs, expiresAtMs, lastUsedAtMs }) => {
+          return { id, slot, createdAtMs, expiresAtMs, lastUsedAtMs }
+        }),
+        [b, a, c].map(({ token: { id, createdAtMs, expiresAtMs } }, index) => {
+          const lastUsedAtMs = index === 1 ? at + 5 : null
+          return { id, slot: [1, 3, 100][index], createdAtMs, expiresAtMs, lastUsedAtMs }
+        }),
+      )
+      const d = await logInto(
+        { slot: 3, revoked: [a.token.id, b.token.id], moved: [{ id: c.token.id, slot: 1 }] },
+        { createdAtMs: at + 3 },
+      )
+      assert.equal(d.revoked, 2)
+      assert.equal((await stores.loginTokens.findByDigest(a.digest, TIMEOUT_MS))?.token.revokedAtMs, at + 3)
+      await logInto('full')
+      assert.deepEqual(
+        held.at(-1)?.map(({ id, slot }) => [id, slot]),
+        [
+          [c.token.id, 1],
+          [d.token.id, 3],
+        ],
+      )
+    })
+
+    sentence('only the unrevoked login tokens are listed as sessions, newest first', async (stores) => {
+      const customer = await storedCustomer(stores)
+      await namedToken(stores, customer)
+      await login(stores, await storedCustomer(stores))
+      const at = 1_700_000_000_000
+      const into = (slot: number, different: Partial<LoginToken>) =>
+        login(stores, customer, different, () => ({ slot, revoked: [], moved: [] }))
+      const first = await into(1, { createdAtMs: at, expiresAtMs: at + 1 })
+      const second = await into(2, { createdAtMs: at + 1, device: 'a browser' })
+      const gone = await into(3, { createdAtMs: at + 2 })
+      await stores.loginTokens.revoke({ id: gone.token.id, digest: gone.digest }, at + 3, TIMEOUT_MS)
+      const listed = await stores.loginTokens.listSessions(customer.id, TIMEOUT_MS)
+      assert.deepEqual(listed, [second.token, first.token])
+      assert.deepEqual(await stores.loginTokens.listSessions(randomUUID(), TIMEOUT_MS), [])
+      const all = await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)
+      assert.equal(all.find(({ id }) => id === second.token.id)?.device, 'a browser')
+    })
+
+    sentence('two logins never hold one slot', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const intoOne = () => ({ slot: 1, revoked: [], moved: [] })
+      await login(stores, customer, {}, intoOne)
+      await assert.rejects(login(stores, customer, {}, intoOne), 'a second login took the slot')
+      assert.equal((await stores.loginTokens.listSessions(customer.id, TIMEOUT_MS)).length, 1)
+    })
+
+    for (const [max, whenFull] of [
+      [3, 'replace'],
+      [3, 'refuse'],
+      [1, 'refuse'],
+      [10, 'replace'],
+    ] as const) {
+      sentence(`of 64 parallel logins ${max} stay active with \`${whenFull}\``, async (stores) => {
+        const customer = await storedCustomer(stores)
+        const admit = (held: readonly HeldSession[]) => admitSession(held, { max, whenFull }, () => false)
+        const logins = await Promise.all(
+          Array.from({ length: 64 }, () => loginInRace(stores, customer, admit)),
+        )
+        const live = await stores.loginTokens.listSessions(customer.id, TIMEOUT_MS)
+        assert.equal(live.length, max)
+        const stored = logins.filter(({ accepted }) => accepted)
+        assert.ok(
+          live.every(({ id }) => stored.some(({ token }) => token.id === id)) || stored.length < 64,
+          'an active token was never issued',
+        )
+        // A try whose reply was lost may have taken a slot.
+        if (whenFull === 'refuse') assert.ok(stored.length <= max, `${stored.length} logins succeeded`)
+        else assert.equal(stored.length, 64)
+      })
+    }
+
+    sentence('tokens of all sessions but one are revoked', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const bot = await namedToken(stores, customer)
+      const into = (slot: number) => login(stores, customer, {}, () => ({ slot, revoked: [], moved: [] }))
+      const sessions = [await into(1), await into(2), await into(3)]
+      const exceptId = sessions[1]?.token.id ?? ''
+      const chosen = { name: 'login', exceptId }
+      assert.equal(await stores.loginTokens.revokeByCustomer(customer.id, chosen, Date.now(), TIMEOUT_MS), 2)
+      assert.deepEqual(sortedIds(await unrevoked(stores, customer.id)), [exceptId, bot.token.id].sort())
     })
 
     sentence('of 50 parallel logouts one revokes the token', async (stores) => {
@@ -466,7 +570,7 @@ export function loginTokensContract(name: string, create: CreateStores, runner?:
       },
     )
 
-    sentence('a last use only moves forward, and only lists return it', async (stores) => {
+    sentence('a last use only moves forward, and lookups and lists return it', async (stores) => {
       const customer = await storedCustomer(stores)
       const { token, digest } = await namedToken(stores, customer)
       const other = await namedToken(stores, customer)
@@ -485,7 +589,6 @@ export function loginTokensContract(name: string, create: CreateStores, runner?:
         assert.equal((await lastUsedAtMs()).get(token.id), expected, `after a use at ${atMs}`)
       }
       assert.equal((await lastUsedAtMs()).get(other.token.id), null)
-      assert.equal((await loginTokens.findByDigest(digest, TIMEOUT_MS))?.token.lastUsedAtMs, null)
       const { tokens } = await loginTokens.list({ after: null, limit: 9 }, TIMEOUT_MS)
       assert.deepEqual(
         tokens.map((of) => of.token.lastUsedAtMs),
@@ -495,6 +598,67 @@ export function loginTokensContract(name: string, create: CreateStores, runner?:
       await loginTokens.touch(twice, TIMEOUT_MS)
       assert.equal((await lastUsedAtMs()).get(token.id), 1_700_000_000_009)
       assert.deepEqual(await loginTokens.touch([], TIMEOUT_MS), [])
+      // The first lookup: no cache has the token yet.
+      const found = await loginTokens.findByDigest(digest, TIMEOUT_MS)
+      assert.equal(found?.token.lastUsedAtMs, 1_700_000_000_009)
+    })
+
+    sentence('a use that is not later by `minAdvanceMs` is not written', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const { token } = await namedToken(stores, customer)
+      const at = 1_700_000_000_000
+      for (const [offsetMs, expectedMs] of [
+        [0, 0],
+        [44_999, 0],
+        [45_000, 45_000],
+        [89_999, 45_000],
+      ] as const) {
+        const use = { id: token.id, atMs: at + offsetMs, minAdvanceMs: 45_000 }
+        assert.deepEqual(await stores.loginTokens.touch([use], TIMEOUT_MS), [])
+        const [listed] = await stores.loginTokens.listByCustomer(customer.id, TIMEOUT_MS)
+        assert.equal(listed?.lastUsedAtMs, at + expectedMs, `after a use at ${offsetMs} ms`)
+      }
+    })
+
+    sentence('login tokens that were created and used before a time are revoked as idle', async (stores) => {
+      const at = 1_700_000_000_000
+      const expected: string[] = []
+      let idle = 0
+      for (const [createdAtMs, lastUsedAtMs, isIdle] of [
+        [at - 2, null, true],
+        [at - 2, at - 1, true],
+        [at - 2, at, false],
+        [at, null, false],
+      ] as const) {
+        for (let count = 0; count < 3; count += 1) {
+          const customer = await storedCustomer(stores)
+          const { token } = await login(stores, customer, { createdAtMs })
+          const bot = await namedToken(stores, customer, { createdAtMs })
+          if (lastUsedAtMs !== null)
+            await stores.loginTokens.touch([{ id: token.id, atMs: lastUsedAtMs }], TIMEOUT_MS)
+          expected.push(bot.token.id)
+          if (isIdle) idle += 1
+          else expected.push(token.id)
+        }
+      }
+      let [revoked, steps] = [0, 0]
+      for (let after: string | null = null; ; ) {
+        const step = await stores.loginTokens.revokeIdle(
+          { unusedSinceMs: at, atMs: at + 7, after, limit: 5 },
+          TIMEOUT_MS,
+        )
+        revoked += step.revoked
+        steps += 1
+        assert.ok(steps < 100, 'the walk does not end')
+        if (step.end === null) break
+        after = step.end
+      }
+      assert.equal(revoked, idle)
+      const page = await stores.loginTokens.list({ after: null, limit: 99 }, TIMEOUT_MS)
+      const live = page.tokens.map(({ token }) => token).filter(({ revokedAtMs }) => revokedAtMs === null)
+      assert.deepEqual(sortedIds(live), expected.toSorted())
+      for (const { token } of page.tokens)
+        assert.ok(token.revokedAtMs === null || token.revokedAtMs === at + 7, token.name)
     })
 
     sentence('parallel writes of last uses leave the latest', async (stores) => {
@@ -588,6 +752,9 @@ export function loginTokensContract(name: string, create: CreateStores, runner?:
           revokeIssuedBefore: (timeoutMs) => loginTokens.revokeIssuedBefore(atMs, atMs, { timeoutMs }),
           touch: (timeoutMs) => loginTokens.touch([{ id: token.id, atMs }], timeoutMs),
           prune: (timeoutMs) => loginTokens.prune(atMs, 9, timeoutMs),
+          listSessions: (timeoutMs) => loginTokens.listSessions(customer.id, timeoutMs),
+          revokeIdle: (timeoutMs) =>
+            loginTokens.revokeIdle({ unusedSinceMs: atMs, atMs, after: null, limit: 9 }, timeoutMs),
         }
         const resume = await stall()
         await assertUnavailable(calls).finally(resume)

@@ -14,17 +14,28 @@ const VECTORS = [
   ['p'.repeat(100), '$2y$04$abcdefghijklmnopqrstuuNt.0ah97gHY3F7JC1Z6EXmQc0bQBhIO'],
 ] as const
 
+/** `correct horse 9`, 100 × `p` and 300 × `€` in Django's form: crypt(3) of the SHA-256 in hexadecimal digits. */
+const SHA256_VECTORS = [
+  ['correct horse 9', 'bcrypt_sha256$$2b$04$abcdefghijklmnopqrstuu3pjrqtjJBMAsF7Q7cfcvglnnoJFYECK'],
+  ['p'.repeat(100), 'bcrypt_sha256$$2b$04$abcdefghijklmnopqrstuunXqOeIOsRn7g3pVjXKReUyL7p1G3T5a'],
+  ['€'.repeat(300), 'bcrypt_sha256$$2b$04$abcdefghijklmnopqrstuuYMVvv3sBvKRf1on/1H/jLI3AOzq.U1q'],
+  ['correct horse 9', 'bcrypt_sha256$$2b$10$abcdefghijklmnopqrstuupw5XvQ2AuXHszrA1oaIy52kK94J8bBm'],
+] as const
+
 /**
  * The contract of `PasswordHasher`: bcrypt hashes of other systems are verified, passwords are compared exactly, a
  * damaged hash matches no password, and the queue has a limited number of slots, which it shares fairly between sources;
- * 40 passwords are verified at once. `create` returns a hasher whose new hashes have this cost, from 4 to 12. It is called often, and the queues of two
- * hashers are independent. Takes 2 s on two threads.
+ * 40 passwords are verified at once. `create` returns a hasher whose new hashes have this cost, from 4 to 12. It is called
+ * often, and the queues of two hashers are independent. `isWhole` returns whether a text is a complete new hash, for an
+ * adapter whose new hashes are not of bcrypt. Takes 2 s on two threads.
  */
 export function passwordHasherContract(
   name: string,
   create: (cost: number) => PasswordHasher,
   runner?: TestRunner,
+  { isWhole = isWholePasswordHash }: { readonly isWhole?: (passwordHash: string) => boolean } = {},
 ): void {
+  const isBcrypt = isWhole === isWholePasswordHash
   const { describe, it } = withTimeout(runner)
   describe(`${name} keeps the contract of PasswordHasher:`, () => {
     const hasher = create(4)
@@ -61,8 +72,8 @@ export function passwordHasherContract(
         const hashes = await Promise.all([1, 2, 3].map(() => create(cost).hash('password')))
         assert.equal(new Set(hashes).size, 3, `cost ${cost}`)
         for (const hash of hashes) {
-          assert.ok(isWholePasswordHash(hash), hash)
-          assert.equal(hash.slice(3, 7), `$0${cost}$`)
+          assert.ok(isWhole(hash), hash)
+          if (isBcrypt) assert.equal(hash.slice(3, 7), `$0${cost}$`)
           assert.equal(await passwords.verify('password', hash), true, hash)
         }
       }
@@ -89,7 +100,46 @@ export function passwordHasherContract(
       }
     })
 
-    it('exactly the first 72 bytes of a password count', async () => {
+    for (const [password, hash] of SHA256_VECTORS) {
+      it(`the imported hash ${hash.slice(0, 21)}… of ${password.length} characters is verified`, async () => {
+        assert.equal(await passwords.verify(password, hash), true)
+        for (const wrong of [password.slice(1), password.slice(0, -1), `${password}x`, ''])
+          assert.equal(await passwords.verify(wrong, hash), false, JSON.stringify(wrong))
+      })
+    }
+
+    it('every byte of a longer password counts, and its new hash is whole', async () => {
+      for (const long of ['p'.repeat(73), '€'.repeat(341), `${'p'.repeat(72)}\u00e9`]) {
+        const hash = await passwords.hash(long)
+        assert.ok(isWhole(hash), hash)
+        assert.equal(await passwords.verify(long, hash), true)
+        for (const wrong of [`${long}x`, long.slice(0, -1), long.slice(0, 72), `${long.slice(0, -1)}x`])
+          assert.equal(await passwords.verify(wrong, hash), false, wrong)
+      }
+    })
+
+    it('a replaced hash keeps its form and gets the configured cost', async () => {
+      const dearer = create(5)
+      const slot = dearer.queue(aRequest())
+      for (const [password, hash] of [VECTORS[0], VECTORS[5], SHA256_VECTORS[0], SHA256_VECTORS[1]]) {
+        const renewed = await slot.rehash(password, hash)
+        if (renewed === null) continue
+        assert.ok(isWhole(renewed), renewed)
+        assert.equal(dearer.isDated(renewed), false)
+        if (isBcrypt) {
+          assert.equal(renewed.startsWith('bcrypt_sha256$'), hash.startsWith('bcrypt_sha256$'), renewed)
+          assert.equal(renewed.slice(-57, -53), '$05$')
+        }
+        assert.equal(await passwords.verify(password, renewed), true)
+        assert.equal(await passwords.verify(`x${password}`, renewed), false)
+        // The plain form accepts any ending, as before: a mistyped one must not become the password.
+        const isPlain = hash.length === 60 && password.length > 72
+        assert.equal(await passwords.verify(`${password}x`, renewed), isPlain)
+      }
+    })
+
+    const itOfBcrypt = isBcrypt ? it : () => {}
+    itOfBcrypt('exactly the first 72 bytes of a password count for a plain hash', async () => {
       for (const full of ['p'.repeat(72), '€'.repeat(24), '🦊'.repeat(18)]) {
         const hash = await passwords.hash(full)
         assert.equal(await passwords.verify(full, hash), true, full)
@@ -125,7 +175,8 @@ export function passwordHasherContract(
     it('a missing, a damaged and a cheaper hash take as long as the configured cost', async () => {
       const slot = create(10).queue(aRequest())
       const same = VECTORS[3][1]
-      for (const other of [null, same.slice(0, -1), VECTORS[1][1]]) {
+      const all = [null, same.slice(0, -1), VECTORS[1][1], SHA256_VECTORS[0][1], SHA256_VECTORS[3][1]]
+      for (const other of all) {
         let [full, ms] = [Number.POSITIVE_INFINITY, 0]
         // A busy machine can delay either measurement. A verification that skips the work is short in every attempt.
         for (let attempt = 1; attempt <= 5 && ms <= full / 2; attempt++) {
@@ -149,8 +200,11 @@ export function passwordHasherContract(
       )
     })
 
-    it('a hash is dated when its cost or its prefix is not that of a new one', async () => {
+    it('a new hash is not dated', async () => {
       assert.equal(hasher.isDated(await hasher.hash('password')), false)
+    })
+
+    itOfBcrypt('a hash is dated when its cost or its prefix is not that of a new one', async () => {
       const sameForm = VECTORS[1][1]
       assert.equal(hasher.isDated(sameForm), false)
       for (const dated of [
@@ -162,6 +216,8 @@ export function passwordHasherContract(
         assert.equal(hasher.isDated(dated), true, dated)
       }
       assert.equal(create(5).isDated(sameForm), true)
+      assert.equal(hasher.isDated(SHA256_VECTORS[0][1]), false)
+      assert.equal(hasher.isDated(SHA256_VECTORS[3][1]), true)
     })
 
     it('a slot allows any number of calls and can be released more than once', async () => {
@@ -190,7 +246,7 @@ export function passwordHasherContract(
         'a million requests got a slot',
       )
       assert.equal(await first.verify('correct horse 9', VECTORS[0][1]), true)
-      assert.ok(isWholePasswordHash(await passwords.hash('password')), 'a command needs no slot')
+      assert.ok(isWhole(await passwords.hash('password')), 'a command needs no slot')
     })
 
     it('a full queue rejects the newest slot of the source that holds the most', async () => {

@@ -1,15 +1,20 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { Customers } from '../../application/ports/customers.ts'
-import type { LoginTokens } from '../../application/ports/login-tokens.ts'
+import type { LoginTokens, NewLogin } from '../../application/ports/login-tokens.ts'
+import type { OneTimeTokens } from '../../application/ports/one-time-tokens.ts'
 import { Unavailable } from '../../domain/errors.ts'
 import type { DatabaseEnv } from './context.ts'
-import type { DatabaseCall, DatabaseReply } from './process.ts'
+import { type DatabaseCall, type DatabaseReply, type SentDecision, Undecided } from './process.ts'
 
 /** Several processes with one database. */
 export interface DatabaseProcesses {
   /** Returns stores whose calls alternate between the processes, so that their races are between processes. */
-  stores(env: DatabaseEnv): { readonly customers: Customers; readonly loginTokens: LoginTokens }
+  stores(env: DatabaseEnv): {
+    readonly customers: Customers
+    readonly loginTokens: LoginTokens
+    readonly oneTimeTokens: OneTimeTokens
+  }
   /** Applies the pending migrations in every process at the same time; returns the names that each applied. */
   migrate(env: DatabaseEnv): Promise<readonly (readonly string[])[]>
   /** Closes the database in every process. */
@@ -37,7 +42,9 @@ export function startDatabaseProcesses(count: number, start: () => ChildProcess)
   return {
     stores: (env) => ({
       customers: port<Customers>(env, 'customers'),
+      oneTimeTokens: port<OneTimeTokens>(env, 'oneTimeTokens'),
       loginTokens: port<LoginTokens>(env, 'loginTokens', {
+        replace: (entry, timeoutMs) => replace(env, entry, timeoutMs),
         // Signals and callbacks cannot be sent to another process: all steps are one.
         async revokeIssuedBefore(beforeMs, atMs, { timeoutMs, onStep, signal }) {
           if (signal?.aborted) throw signal.reason
@@ -66,6 +73,25 @@ export function startDatabaseProcesses(count: number, start: () => ChildProcess)
     },
   }
 
+  /** Decides here, and again whenever the process found other sessions in its transaction. */
+  async function replace(
+    env: DatabaseEnv,
+    { admit, ...entry }: NewLogin,
+    timeoutMs: number,
+  ): Promise<number | 'full' | null> {
+    const login = { env, store: 'loginTokens', method: 'replace', args: [entry, timeoutMs] } as const
+    type Replaced = ReturnType<LoginTokens['replace']>
+    if (admit === undefined) return call(login) as Replaced
+    for (let decision: SentDecision = null; ; ) {
+      try {
+        return await (call({ ...login, decision }) as Replaced)
+      } catch (error) {
+        if (!(error instanceof Undecided)) throw error
+        decision = { held: error.held, admission: admit(error.held) }
+      }
+    }
+  }
+
   function port<Port extends object>(
     env: DatabaseEnv,
     store: DatabaseCall['store'],
@@ -91,6 +117,7 @@ export function startDatabaseProcesses(count: number, start: () => ChildProcess)
     })
     waiting.delete(id)
     if (reply.error?.isUnavailable) throw new Unavailable()
+    if (reply.error?.held !== undefined) throw new Undecided(reply.error.held)
     if (reply.error !== undefined) throw new Error(reply.error.message)
     // A value from another process is a copy that is not frozen.
     return freeze(reply.result)

@@ -22,6 +22,7 @@ function aRequest(different: Partial<RespondedRequest> = {}): RespondedRequest {
     requestId: 'r1',
     address: '192.0.2.7',
     traceId: null,
+    spanId: null,
     method: 'POST',
     route: '/api/orders/:id',
     beganMs: 4987.66,

@@ -5,7 +5,7 @@ import { memoryCustomers } from '../../../src/adapters/memory/customers.ts'
 import { memoryInvalidations } from '../../../src/adapters/memory/invalidations.ts'
 import { memoryLoginTokens } from '../../../src/adapters/memory/login-tokens.ts'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
-import { createUseCases } from '../../../src/application/use-cases/use-cases.ts'
+import { createUseCases, type Settings } from '../../../src/application/use-cases/use-cases.ts'
 import type { LoginToken } from '../../../src/domain/login-token.ts'
 import { fakePasswords } from '../../support/fakes.ts'
 import { idlePorts } from '../../support/idle-ports.ts'
@@ -21,7 +21,10 @@ export interface Outcome {
 }
 
 /** A command line on an empty store in memory, with access to the store for the tests. */
-export function makeCommandLine(overrides: Partial<Operations> = {}) {
+export function makeCommandLine(
+  overrides: Partial<Operations> = {},
+  { sharesThrottle = true, settings = {} }: { sharesThrottle?: boolean; settings?: Partial<Settings> } = {},
+) {
   const store = memoryStore()
   const customers = memoryCustomers(store)
   const loginTokens = memoryLoginTokens(store)
@@ -43,7 +46,7 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
       clock,
       ids: { next: nextId },
     },
-    { tokenTtlMs: null, loginLimitAccount: null },
+    { tokenTtlMs: null, loginLimitAccount: null, ...settings },
   )
   const open = { now: 0 }
   const operations: Operations = {
@@ -51,6 +54,9 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
     serve: async () => {},
     migrate: async () => [],
     pendingMigrations: async () => [],
+    backUp: async () => ({ tables: [], createdAt: '' }),
+    restore: async () => ({ tables: [], createdAt: '' }),
+    upgradeData: async () => null,
     routes: async () => [],
     openApi: async () => ({ document: {}, problems: [] }),
     diagnose: async () => ({ settings: [], findings: [] }),
@@ -61,7 +67,14 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
         return await use({
           customers: core.customers,
           importCustomers: core.importCustomers,
+          // Stores nothing; `tests/moving/token-import.test.ts` imports into a database.
+          importTokens: async function* (rows) {
+            for await (const group of rows)
+              for (const row of group) if ('problem' in row) yield { kind: 'refused', row }
+          },
           tokens: core.tokens,
+          sessions: core.sessions,
+          sharesThrottle,
           tokenRetentionMs: 30 * 86_400_000,
           listCustomers: (afterEmail, limit) => customers.list({ afterEmail, limit }, 1000),
           tokensOf: (customerId) => loginTokens.listByCustomer(customerId, 1000),
@@ -108,6 +121,7 @@ export function makeCommandLine(overrides: Partial<Operations> = {}) {
         expiresAtMs: null,
         revokedAtMs: null,
         lastUsedAtMs: null,
+        device: null,
         ...more,
       })
     },

@@ -32,17 +32,17 @@ describe('customer add', () => {
     })
 
   // Public case 062
-  test('accepts a password of 72 bytes, but no longer one', async () => {
+  test('accepts a password of 1,024 bytes, but no longer one', async () => {
     const { run } = makeCommandLine()
     const add = (email: string, password: string) =>
       run(['customer', 'add', email, '--password-stdin'], password)
-    assert.equal((await add('a@b', '€'.repeat(24))).code, 0)
-    assert.equal((await add('b@c', 'p'.repeat(72))).code, 0)
-    for (const password of ['€'.repeat(25), `${'p'.repeat(72)}X`, `${'p'.repeat(72)}Y`]) {
+    assert.equal((await add('a@b', '€'.repeat(341))).code, 0)
+    assert.equal((await add('b@c', 'p'.repeat(1024))).code, 0)
+    for (const password of ['€'.repeat(342), 'p'.repeat(1025)]) {
       assert.deepEqual(await add('c@d', password), {
         code: 1,
         stdout: '',
-        stderr: 'latchkey: password: Must have at most 72 bytes.\n',
+        stderr: 'latchkey: password: Must have at most 1024 bytes.\n',
       })
     }
   })
@@ -231,4 +231,63 @@ describe('customer disable, enable and delete', () => {
       })
       assert.equal(open.now, 0)
     })
+})
+
+describe('customer sessions', () => {
+  test('lists the active login tokens with their devices, as a table and as JSON', async () => {
+    const { run, put, putToken } = makeCommandLine()
+    const id = await put('ana@example.com')
+    putToken(id, { device: 'Ana’s phone', lastUsedAtMs: NOW_MS - 1000 })
+    putToken(id, { revokedAtMs: NOW_MS })
+    putToken(id, { expiresAtMs: NOW_MS })
+    putToken(id, { name: 'bot' })
+    const { code, stdout } = await run(['customer', 'sessions', 'ana@example.com', '--json'])
+    assert.equal(code, 0)
+    const { sessions } = JSON.parse(stdout)
+    assert.deepEqual(
+      sessions.map(({ id: _, ...fields }: { readonly id: string }) => fields),
+      [
+        {
+          device: 'Ana’s phone',
+          created_at: new Date(NOW_MS).toISOString(),
+          last_used_at: new Date(NOW_MS - 1000).toISOString(),
+          expires_at: null,
+        },
+      ],
+    )
+    const table = await run(['customer', 'sessions', 'ana@example.com'])
+    assert.match(table.stdout, /^ID .*DEVICE\n.*Ana’s phone\n$/s)
+    assert.equal((await run(['customer', 'sessions', 'bea@example.com'])).code, 1)
+  })
+})
+
+describe('customer unlock', () => {
+  test('forgets the failed logins, and revokes nothing while logins replace sessions', async () => {
+    const { run, put, putToken } = makeCommandLine()
+    putToken(await put('ana@example.com'))
+    const stdout = 'Forgot the failed logins of ana@example.com.\n'
+    assert.deepEqual(await run(['customer', 'unlock', 'ana@example.com']), { code: 0, stdout, stderr: '' })
+  })
+
+  test('frees the slots where a full number of sessions refuses logins', async () => {
+    const { run, put, putToken, store } = makeCommandLine({}, { settings: { loginSessionsFull: 'refuse' } })
+    const id = await put('ana@example.com')
+    putToken(id)
+    putToken(id, { name: 'bot' })
+    const { code, stdout } = await run(['customer', 'unlock', 'ana@example.com', '--json'])
+    assert.deepEqual([code, JSON.parse(stdout)], [0, { id, email: 'ana@example.com', revoked: 1 }])
+    const live = [...store.tokens.values()].filter(({ revokedAtMs }) => revokedAtMs === null)
+    assert.deepEqual(
+      live.map(({ name }) => name),
+      ['bot'],
+    )
+  })
+
+  test('fails where each process counts failed logins in its own memory', async () => {
+    const { run, put } = makeCommandLine({}, { sharesThrottle: false })
+    await put('ana@example.com')
+    const { code, stderr } = await run(['customer', 'unlock', 'ana@example.com'])
+    assert.equal(code, 1)
+    assert.match(stderr, /in its own memory/)
+  })
 })

@@ -103,15 +103,15 @@ describe('A destructive command', () => {
   for (const argv of commands) {
     const name = argv.join(' ')
     test(`asks on a terminal: ${name}`, async () => {
-      for (const [answer, left] of [
+      for (const [typed, left] of [
         ['y', 0],
         ['n', 2],
         [CTRL_C, 2],
         [null, 2],
       ] as const) {
         const { command, active } = await prepared()
-        const { code, raw } = await typing(command, argv, answer)
-        assert.deepEqual([code, active(), raw], [left === 0 ? 0 : 1, left, false], String(answer))
+        const { code, raw } = await typing(command, argv, typed)
+        assert.deepEqual([code, active(), raw], [left === 0 ? 0 : 1, left, false], String(typed))
       }
     })
 

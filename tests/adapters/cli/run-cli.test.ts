@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { createProgram } from '../../../src/adapters/cli/program.ts'
 import { Refusal } from '../../../src/adapters/cli/refusal.ts'
+import { runCli } from '../../../src/adapters/cli/run-cli.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
-import { makeCommandLine, NOW_MS } from './command-line.ts'
+import { listCommands } from '../../support/reference.ts'
+import { makeCommandLine, NOW_MS, toJsonText } from './command-line.ts'
 
+const HASH = `$2b$12$${'a'.repeat(53)}`
 const PUBLIC = { method: 'GET', auth: 'none', abilities: [], scopes: [], isPageAsset: false }
 
 describe('latchkey', () => {
@@ -38,6 +42,7 @@ describe('latchkey', () => {
     for (const words of [[], ...all.filter((words) => words.at(-1) !== 'help')]) {
       const { stdout } = await run(['help', ...words])
       assert.match(stdout, /^Example:\n {2}\S/m, words.join(' '))
+      assert.equal(/^Exit code 1: \S/m.test(stdout), !/^Commands:/m.test(stdout), words.join(' '))
       assert.equal(stdout, (await run([...words, '--help'])).stdout)
       assert.deepEqual(
         stdout.split('\n').filter((line) => line.length > 80),
@@ -82,13 +87,109 @@ describe('latchkey', () => {
     [['help', 'customer', 'foo'], /unknown command 'customer foo'/],
     [['customer', 'help', 'foo'], /unknown command 'foo'/],
     [['\u001b[2J'], /unknown command '\ufffd\[2J'/],
+    [['token', 'revoke'], /give either an e-mail or --issued-before/],
+    [['completion', 'fish'], /Allowed choices are bash, zsh/],
   ] as const)
-    test(`refuses ${JSON.stringify(argv)} as wrong usage in one line`, async () => {
-      const { code, stdout, stderr } = await makeCommandLine().run(argv)
+    test(`refuses ${JSON.stringify(argv)} as wrong usage in one line that names the help`, async () => {
+      const { run } = makeCommandLine()
+      const { code, stdout, stderr } = await run(argv)
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, line)
-      assert.match(stderr, /^latchkey: [^\n]+\n$/)
+      const [, help = ''] =
+        /^latchkey: [^\n]*[^.\n]\. See latchkey ((?:[a-z-]+ )*--help)\.\n$/.exec(stderr) ?? []
+      assert.match((await run(help.split(' '))).stdout, /^Usage: latchkey/)
     })
+
+  test('exits with 2 for a wrong option and with 1 for a refusal, whatever the command', async () => {
+    const refuse = () => Promise.reject(new Refusal('Refused.'))
+    const { run } = makeCommandLine({
+      ...{ serve: refuse, migrate: refuse, pendingMigrations: refuse, withStore: refuse, routes: refuse },
+      ...{ openApi: refuse, diagnose: refuse, backUp: refuse, restore: refuse, upgradeData: refuse },
+      newServiceToken() {
+        throw new Refusal('Refused.')
+      },
+    })
+    const required: Readonly<Record<string, readonly string[]>> = {
+      'customer import': ['-', '--format=csv'],
+      'token create': ['a@b', '--name=x'],
+      backup: ['-'],
+      'token import': ['-', '--from=drf', '--format=csv'],
+      'token revoke': ['a@b'],
+      'upgrade-data': ['--old-binaries=old'],
+    }
+    for (const { usage } of listCommands()) {
+      const command = usage.replace(/^latchkey | [<[].*/g, '')
+      const words = command.split(' ')
+      assert.equal((await run([...words, '--nonsense'])).code, 2, command)
+      // They use none of these operations, or read a file before.
+      if (['smoke', 'completion', 'restore'].includes(command)) continue
+      const more = required[command] ?? (usage.includes('<email>') ? ['a@b'] : [])
+      const argv = [...words, ...more, ...(/customer (?:add|password)/.test(command) ? ['--hash-stdin'] : [])]
+      assert.deepEqual(
+        await run(argv, HASH),
+        { code: 1, stdout: '', stderr: 'latchkey: Refused.\n' },
+        command,
+      )
+    }
+  })
+
+  test('has no line on a terminal that is wider than the terminal', async () => {
+    const { operations, put, putToken } = makeCommandLine({
+      diagnose: async () => ({
+        settings: [{ name: 'HOST', value: 'x'.repeat(70), source: 'environment', variable: 'HOST' }],
+        findings: [
+          { name: 'a', state: 'warning', message: 'long word '.repeat(20), hint: 'hint '.repeat(20) },
+        ],
+      }),
+      migrate: () => Promise.reject(new Refusal('A long sentence. '.repeat(9))),
+      routes: async () => [
+        { ...PUBLIC, path: `/api/${'p'.repeat(50)}`, abilities: ['orders:read', 'orders:write'] },
+      ],
+    })
+    putToken(await put('ana@example.com', { name: 'Ana '.repeat(30) }), { abilities: ['orders:read', 'a:b'] })
+    await put('bea@example.com')
+    for (const argv of [
+      ['doctor'],
+      ['migrate'],
+      ['routes'],
+      ['customer', 'list'],
+      ['customer', 'show', 'ana@example.com'],
+      ['token', 'list'],
+      ['token', 'list', 'ana@example.com'],
+      ['customer', 'ad', 'x'.repeat(20), '--nonsense'],
+      ['--help'],
+    ]) {
+      const output = Object.assign(new PassThrough(), { columns: 80, isTTY: true })
+      await runCli(argv, operations, { stdin: new PassThrough(), stdout: output, stderr: output })
+      const text = toJsonText(output)
+      assert.notEqual(text, '')
+      assert.deepEqual(
+        text.split('\n').filter((line) => line.length > 80),
+        [],
+      )
+    }
+  })
+
+  test('lists what does not fit as names and values, a row after the other', async () => {
+    const { operations, put } = makeCommandLine()
+    for (const email of ['ana@example.com', 'bea@example.com'])
+      await put(email, { name: 'A name of many words that does not fit into one line' })
+    const stdout = Object.assign(new PassThrough(), { columns: 40 })
+    await runCli(['customer', 'list'], operations, {
+      stdin: new PassThrough(),
+      stdout,
+      stderr: new PassThrough(),
+    })
+    const row = (email: string) => [
+      'CREATED  2025-01-02T03:04:05Z',
+      'STATE    active',
+      `EMAIL    ${email}`,
+      'NAME     A name of many words that does',
+      '         not fit into one line',
+      '',
+    ]
+    assert.deepEqual(toJsonText(stdout).split('\n'), [...row('ana@example.com'), ...row('bea@example.com')])
+  })
 
   test('lists the routes in the order of their declaration', async () => {
     const { run } = makeCommandLine({
@@ -122,12 +223,12 @@ describe('latchkey', () => {
   })
 
   test('prints the document alone to standard output, and its problems to standard error', async () => {
-    const problems = ['GET /api/a, answer: JSON Schema has no "\u001b[2J".']
+    const problems = ['GET /api/a, response: JSON Schema has no "\u001b[2J".']
     const { run } = makeCommandLine({ openApi: async () => ({ document: { openapi: '3.1.1' }, problems }) })
     assert.deepEqual(await run(['openapi']), {
       code: 0,
       stdout: '{\n  "openapi": "3.1.1"\n}\n',
-      stderr: 'latchkey: GET /api/a, answer: JSON Schema has no "\ufffd[2J".\n',
+      stderr: 'latchkey: GET /api/a, response: JSON Schema has no "\ufffd[2J".\n',
     })
   })
 
@@ -217,10 +318,12 @@ describe('--json', () => {
   })
 
   test('prints the routes and the migrations', async () => {
-    const route = { ...PUBLIC, path: '/api/a' }
-    assert.deepEqual((await document(['routes'], makeCommandLine({ routes: async () => [route] }))).routes, [
-      route,
-    ])
+    const { isPageAsset, ...route } = { ...PUBLIC, path: '/api/a' }
+    const { routes } = await document(
+      ['routes'],
+      makeCommandLine({ routes: async () => [{ ...route, isPageAsset }] }),
+    )
+    assert.deepEqual(routes, [{ ...route, is_page_asset: isPageAsset }])
     const command = makeCommandLine({
       migrate: async () => ['0001'],
       pendingMigrations: async () => ['0001'],
@@ -305,10 +408,10 @@ describe('A failure', () => {
       'an unavailable store',
       new Unavailable({ cause: refused }),
       [
-        `The service cannot answer right now. Please try again. (${refused.message}; check HOST and DATABASE_URL)`,
+        `The service cannot respond right now. Please try again. (${refused.message}; check HOST and DATABASE_URL)`,
       ],
     ],
-    ['one without a cause', new Unavailable(), ['The service cannot answer right now. Please try again.']],
+    ['one without a cause', new Unavailable(), ['The service cannot respond right now. Please try again.']],
     [
       'a port in use',
       Object.assign(new Error('listen EADDRINUSE 127.0.0.1:3000'), { code: 'EADDRINUSE' }),

@@ -24,6 +24,7 @@ describe('token create', () => {
       expiresAtMs: NOW_MS + 90 * DAY_MS,
       revokedAtMs: null,
       lastUsedAtMs: null,
+      device: null,
     })
   })
 
@@ -36,6 +37,14 @@ describe('token create', () => {
   })
 
   // Public case 055
+  test('names a past time as the example where a past one is needed', async () => {
+    const { stderr } = await makeCommandLine().run(['token', 'revoke', '--issued-before', 'soon'])
+    assert.match(
+      stderr,
+      /a duration such as 2h, a date such as 2025-01-31, or a time such as 2025-01-31T12:00:00Z\.$/m,
+    )
+  })
+
   test('refuses a time that is past, unreadable or invalid, with the reason', async () => {
     const { run, put, store } = makeCommandLine()
     await put('ana@example.com')

@@ -25,7 +25,8 @@ describe('The number of connections', () => {
 })
 
 function warningsWith(env: Readonly<Record<string, string>>): string {
-  return surveyConfiguration({ env, dotEnv: null }).warnings.join('\n')
+  const { warnings } = surveyConfiguration({ env, dotEnv: null })
+  return warnings.map(({ sentence }) => sentence).join('\n')
 }
 
 test('a MAX_CONNECTIONS above the limit of open files is warned about', () => {

@@ -85,13 +85,14 @@ describe('A database URL', () => {
 })
 
 test('A database URL with several hosts is rejected in each form', () => {
-  for (const hosts of ['a,b', 'a:5432,b:5432', 'a:1,b', 'u:p@a,b', 'u:p,q@a:1,b:2']) {
+  for (const hosts of ['a,b', 'a%2Cb', 'a:5432,b:5432', 'a:1,b', 'u:p@a,b', 'u:p,q@a:1,b:2']) {
     const [problem] = problemsOf({ DATABASE_URL: `postgres://${hosts}/x` })
     assert.equal(problem?.problem, 'Names several hosts; give one host only.', hosts)
   }
   for (const url of [
     'postgres://u:p,q@a/x',
     'postgres://u@h/x?host=/run/a,b',
+    'postgres://u@%2Frun%2Fa%2Cb/x',
     'postgres://u@h/x?sslrootcert=system',
   ])
     assert.equal(read({ DATABASE_URL: url }).configuration.databaseUrl, url)

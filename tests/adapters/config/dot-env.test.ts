@@ -1,24 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { inspect } from 'node:util'
-import { read, toRefusal } from './reading.ts'
+import { toRefusal } from './reading.ts'
 
 const URL_OF_DATABASE = 'postgres://app:hunter2@db.example/app'
-
-const READ: readonly (readonly [title: string, text: string])[] = [
-  ['Windows line ends', 'HOST=::1\r\nPORT=4001\r\n'],
-  ['old Mac line ends', 'HOST=::1\rPORT=4001\r'],
-  ['a byte-order mark', '\ufeffHOST=::1\nPORT=4001'],
-  ['no line break at the end', 'HOST=::1\nPORT=4001'],
-  ['blank lines and indented comments', '\n# a\n \t\n\t# it\'s "b=\nHOST=::1\n\n  #PORT=1\nPORT=4001\n'],
-  ['a tab before the name', '\tHOST=::1\n\tPORT=4001'],
-  ['spaces around the name and the value', '  HOST = ::1 \t\n PORT\t=\t4001  '],
-  ['export', 'export HOST=::1\n  export\tPORT=4001'],
-  ['single, double and back quotes', 'HOST=\'::1\'\nPORT=`4001`\nTOKEN_TTL="30d"'],
-  ['comments after values', 'HOST=::1 # "quoted\nPORT="4001"# it\'s\n'],
-  ['a name twice, of which the last one applies', 'HOST=a\nPORT=1\nPORT=4001\nHOST=::1'],
-  ['variables of other programs', "log.level=x=y\nMY-NAME=it's\n__proto__=x\nEMPTY=\nHOST=::1\nPORT=4001"],
-]
 
 const REJECTED: readonly (readonly [title: string, line: string])[] = [
   ['a heading', 'Latchkey settings'],
@@ -50,12 +35,6 @@ const REJECTED: readonly (readonly [title: string, line: string])[] = [
 ]
 
 describe('A .env file', () => {
-  for (const [title, text] of READ)
-    test(`may contain ${title}`, () => {
-      const { host, port } = read({}, { dotEnv: text }).configuration
-      assert.deepEqual({ host, port }, { host: '::1', port: 4001 })
-    })
-
   for (const [title, line] of REJECTED)
     test(`is rejected with the line number, and without its text, for ${title}`, () => {
       const refusal = toRefusal({}, { dotEnv: `HOST=::1\r\n${line}\nDATABASE_URL=${URL_OF_DATABASE}\n` })
@@ -70,14 +49,5 @@ describe('A .env file', () => {
       toRefusal({}, { dotEnv }).problems.map(({ name, problem }) => `${name} ${/\d+/.exec(problem)?.[0]}`),
       ['.env 1', '.env 3', '.env 6', '.env 7', 'PORT 0'],
     )
-  })
-
-  test('is read literally between quotes', () => {
-    const DATA_DIR = ' a#b \\n "c" $HOME '
-    assert.equal(read({}, { dotEnv: `DATA_DIR='${DATA_DIR}' # x` }).configuration.dataDir, DATA_DIR)
-  })
-
-  test('has an empty value before a comment', () => {
-    assert.equal(read({}, { dotEnv: 'PORT= # comment' }).configuration.port, 3000)
   })
 })

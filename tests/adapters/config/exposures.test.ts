@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findExposures } from '../../../src/adapters/config/exposures.ts'
+import { findExposures, findInexactVerifiers, findUnaudited } from '../../../src/adapters/config/exposures.ts'
 import { read } from './reading.ts'
 
 const exposures = (env: Record<string, string>) =>
-  findExposures(read(env).configuration).map((sentence) => sentence.split(' ')[0])
+  findExposures(read(env).configuration).map(({ name }) => name)
 
 test('a service in production that other machines reach without TLS is reported', () => {
   const env = { NODE_ENV: 'production', HOST: '0.0.0.0' }
@@ -36,4 +36,21 @@ test('a connection without TLS to a database on another machine is reported', ()
     'postgres://u@db/x?sslmode=verify-full',
   ])
     assert.deepEqual(exposures({ DATABASE_URL: url }), [], url)
+})
+
+test('commands that leave no audit events are reported in production', () => {
+  const unaudited = (env: Record<string, string>) =>
+    findUnaudited(read(env).configuration).map(({ name }) => name)
+  assert.deepEqual(unaudited({ NODE_ENV: 'production' }), ['AUDIT_LOG'])
+  assert.deepEqual(unaudited({ NODE_ENV: 'production', AUDIT_LOG: 'audit.jsonl' }), [])
+  assert.deepEqual(unaudited({}), [])
+})
+
+test('verifiers are reported when no logout waits for them', () => {
+  const inexact = (env: Record<string, string>) =>
+    findInexactVerifiers(read(env).configuration).map(({ name }) => name)
+  const SERVICE_TOKENS = 'billing[verify]=u4mTq9xWk2LrZ7vBn8sYc3dF6gHjP1aE'
+  assert.deepEqual(inexact({ SERVICE_TOKENS, REVOCATION: 'prompt' }), ['REVOCATION'])
+  assert.deepEqual(inexact({ SERVICE_TOKENS }), [])
+  assert.deepEqual(inexact({ REVOCATION: 'prompt' }), [])
 })

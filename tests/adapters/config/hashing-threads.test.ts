@@ -63,6 +63,7 @@ describe('The number of hashing threads', () => {
     assert.deepEqual(read({ HASHING_CONCURRENCY: '8', UV_THREADPOOL_SIZE: '9' }).warnings, [])
     assert.deepEqual(read({ HASHING_CONCURRENCY: '8', WORKERS: '2' }).warnings, [])
     assert.deepEqual(read({}).warnings, [])
+    assert.match(read({ UV_THREADPOOL_SIZE: '1' }).warnings.join(), /^UV_THREADPOOL_SIZE is 1: [^\n]+$/)
   })
 
   test('is always available in workers, whose pools are never smaller than the operator’s setting', () => {

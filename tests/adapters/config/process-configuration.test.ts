@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
@@ -46,40 +47,37 @@ describe('The configuration of the process', () => {
     assert.equal(readProcessConfiguration().configuration.port, 3000)
   })
 
-  for (const [title, bytes] of [
-    ['UTF-8 with a byte-order mark', Buffer.from('\ufeffPORT=4001\r\nDATA_DIR=./d\u00e4ta\r\n')],
-    [
-      'UTF-8 with text of other scripts',
-      Buffer.from('# \u4f60\u597d \ud83d\udd11\nPORT=4001\nDATA_DIR=./d\u00e4ta'),
-    ],
+  for (const [title, create] of [
+    ['a folder', () => mkdirSync('.env')],
+    ['a symbolic link without a target', () => symlinkSync('none', '.env')],
+    ['a named pipe, which nobody writes to', () => execFileSync('mkfifo', ['.env'])],
+    ['a device that never ends', () => symlinkSync('/dev/zero', '.env')],
+    ['a file of more than 1 MiB', () => writeFileSync('.env', '#'.repeat(1024 * 1024 + 1))],
   ] as const)
-    test(`may come from a .env file in ${title}`, () => {
-      writeFileSync('.env', bytes)
-      const { port, dataDir } = readProcessConfiguration().configuration
-      assert.deepEqual({ port, dataDir }, { port: 4001, dataDir: './d\u00e4ta' })
-    })
-
-  for (const [title, bytes] of [
-    ['UTF-16 with a byte-order mark, as of PowerShell', Buffer.from('\ufeffPORT=4001\n', 'utf16le')],
-    ['UTF-16 of the other order', Buffer.from('\ufeffPORT=4001\n', 'utf16le').swap16()],
-    ['UTF-16 without a mark', Buffer.from('PORT=4001\n', 'utf16le')],
-    ['UTF-32', Buffer.from([0xff, 0xfe, 0, 0, 0x41, 0, 0, 0])],
-    ['Latin-1', Buffer.from('PORT=4001\nDATA_DIR=./d\u00e4ta\n', 'latin1')],
-    ['no encoding at all', Buffer.from([0x50, 0x4f, 0, 0x3d, 0x31])],
-  ] as const)
-    test(`is refused when .env is in ${title}`, () => {
-      writeFileSync('.env', bytes)
+    test(`is refused when .env is ${title}`, () => {
+      create()
       assert.throws(readProcessConfiguration, (error) => {
         assert.ok(error instanceof ConfigurationRefused)
-        return /^\.env: Is not UTF-8 text\..*$/.test(error.message)
+        return /^\.env: .*cannot be read/.test(error.message)
       })
     })
 
-  test('is refused when .env cannot be read', () => {
-    mkdirSync('.env')
-    assert.throws(readProcessConfiguration, (error) => {
-      assert.ok(error instanceof ConfigurationRefused)
-      return /^\.env: .*cannot be read/.test(error.message)
-    })
+  test('is refused when the file of a secret is a named pipe or a device, and not when the shell passes a pipe', () => {
+    execFileSync('mkfifo', ['pipe'])
+    for (const path of ['pipe', '/dev/zero', '/dev/null']) {
+      process.env.DATABASE_URL_FILE = path
+      assert.throws(readProcessConfiguration, /DATABASE_URL_FILE: Names something else than a regular file/)
+    }
+    delete process.env.DATABASE_URL_FILE
+    rmSync('pipe')
+    const command = `"$0" --import '${import.meta.resolve('tsx')}' --input-type=module -e "import { readProcessConfiguration } from '$1'; console.log(readProcessConfiguration().configuration.databaseUrl)"`
+    const module = new URL('../../../src/adapters/config/process-configuration.ts', import.meta.url).href
+    const args = [
+      '-c',
+      `echo postgres://pipe@127.0.0.1/x | DATABASE_URL_FILE=/dev/fd/3 ${command} 3<&0`,
+      process.execPath,
+      module,
+    ]
+    assert.equal(execFileSync('sh', args, { encoding: 'utf8' }), 'postgres://pipe@127.0.0.1/x\n')
   })
 })

@@ -95,6 +95,17 @@ describe('The configuration', () => {
     }
   })
 
+  test('refuses a METRICS_PORT at the address of PORT', () => {
+    const [problem] = problemsOf({ PORT: '4001', METRICS_PORT: '4001' })
+    assert.deepEqual([problem?.name, problem?.problem], ['METRICS_PORT', 'Must differ from PORT.'])
+    for (const other of [
+      { METRICS_HOST: '127.0.0.2' },
+      { PORT: '0', METRICS_PORT: '0' },
+      { METRICS_PORT: '4002' },
+    ])
+      assert.doesNotThrow(() => read({ PORT: '4001', METRICS_PORT: '4001', ...other }))
+  })
+
   test('refuses a HEADERS_TIMEOUT above REQUEST_TIMEOUT, which node would reject', () => {
     const [problem] = problemsOf({ HEADERS_TIMEOUT: '20s' })
     assert.equal(problem?.name, 'HEADERS_TIMEOUT')
@@ -142,14 +153,33 @@ describe('The .env file', () => {
   })
 
   test('is warned of when a name resembles a setting', () => {
-    const dotEnv =
-      'TRUST_PROXI=1\nport=3001\nDATABSE_URL_FILE=/x\nPRT=1\nAPP_NAME=x\nPOSTGRES_PASSWORD=x\nTRUST_PROXY=1'
-    assert.deepEqual(read({}, { dotEnv }).warnings, [
-      '.env: TRUST_PROXI is not a setting. Is TRUST_PROXY meant?',
-      '.env: port is not a setting. Is PORT meant?',
-      '.env: DATABSE_URL_FILE is not a setting. Is DATABASE_URL_FILE meant?',
-      '.env: PRT is not a setting. Is PORT meant?',
+    for (const [name, meant] of [
+      ['TRUST_PROXI', 'TRUST_PROXY'],
+      ['TRUST-PROXY', 'TRUST_PROXY'],
+      ['TURST_PROXY', 'TRUST_PROXY'],
+      ['port', 'PORT'],
+      ['PROT', 'PORT'],
+      ['PRT', 'PORT'],
+      ['LATCHKEY_PORT', 'PORT'],
+      ['DATABSE_URL_FILE', 'DATABASE_URL_FILE'],
+      ['DATABASE_URI', 'DATABASE_URL'],
+      ['SERVICE_TOKEN', 'SERVICE_TOKENS'],
+      ['AUDIT_LOG_FILE', 'AUDIT_LOG'],
+      ['NODE_EVN', 'NODE_ENV'],
     ])
+      assert.deepEqual(read({}, { dotEnv: `${name}=1` }).warnings, [
+        `.env: ${name} is not a setting. Is ${meant} meant?`,
+      ])
+    const dotEnv =
+      'APP_NAME=x\nPOSTGRES_PASSWORD=x\nTRUST_PROXY=1\nNODE_ENV=test\nPGHOST=x\nTESTDATABASE_URL=x'
+    assert.deepEqual(read({}, { dotEnv }).warnings, [])
+  })
+
+  test('is warned of when node reads the name before the file', () => {
+    for (const name of ['UV_THREADPOOL_SIZE', 'NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'TZ'])
+      assert.deepEqual(read({}, { dotEnv: `${name}=1` }).warnings, [
+        `.env: ${name} has no effect here. Set it in the environment.`,
+      ])
   })
 })
 

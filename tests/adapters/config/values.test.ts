@@ -281,6 +281,46 @@ const ROWS: readonly Row[] = [
     bad: ['OFF', 'false', '0'],
   },
   {
+    name: 'TOKEN_IDLE_TTL',
+    field: 'tokenIdleTtlMs',
+    unset: null,
+    good: [
+      ['off', null],
+      ['5m', 300_000],
+      ['300000ms', 300_000],
+      ['3650d', 3650 * 86_400_000],
+    ],
+    bad: [...DURATIONS_NOT, '0s', 'never', 'OFF', '299s', '299999ms'],
+  },
+  {
+    name: 'LOGIN_SESSIONS',
+    field: 'loginSessions',
+    unset: 1,
+    good: [
+      ['1', 1],
+      ['100', 100],
+    ],
+    bad: ['0', '101', '1.5', '-1', 'off', ''],
+  },
+  {
+    name: 'LOGIN_SESSIONS_FULL',
+    field: 'loginSessionsFull',
+    unset: 'replace',
+    good: [['refuse', 'refuse']],
+    bad: ['Refuse', 'off'],
+  },
+  {
+    name: 'PASSWORD_MIN_LENGTH',
+    field: 'passwordMinLength',
+    unset: 8,
+    good: [
+      ['8', 8],
+      ['15', 15],
+      ['64', 64],
+    ],
+    bad: ['7', '65', '8.5', 'off'],
+  },
+  {
     name: 'HASHING_CONCURRENCY',
     field: 'hashingConcurrency',
     unset: null,
@@ -386,6 +426,26 @@ const ROWS: readonly Row[] = [
     bad: [...WHOLE_NUMBERS_NOT, '0', '1000001'],
   },
   {
+    name: 'FOREIGN_TOKENS',
+    field: 'foreignTokens',
+    unset: [],
+    good: [
+      ['sanctum', ['sanctum']],
+      ['drf, better-auth', ['drf', 'better-auth']],
+    ],
+    bad: ['knox', 'Sanctum', 'sanctum,', 'sanctum,sanctum'],
+  },
+  {
+    name: 'MAX_VERIFIERS',
+    field: 'maxVerifiers',
+    unset: 100,
+    good: [
+      ['1', 1],
+      ['10000', 10_000],
+    ],
+    bad: [...WHOLE_NUMBERS_NOT, '0', '10001'],
+  },
+  {
     name: 'DRAIN_DELAY',
     field: 'drainDelayMs',
     unset: 0,
@@ -449,6 +509,7 @@ const ROWS: readonly Row[] = [
       ],
     ],
     bad: [
+      'https://*.example.com',
       'capacitor://',
       'capacitor://localhost/',
       'Capacitor://localhost',

@@ -101,7 +101,7 @@ test('a data folder of another major version is refused in one line', async (t) 
   const message = await openHere(t, { home, role: 'service' }).refusal()
   assert.match(
     message,
-    /was created by PostgreSQL 17, but this Latchkey contains PostgreSQL 18.*DATA_DIR.*DATABASE_URL\.$/,
+    /is of PostgreSQL 17, but this Latchkey contains PostgreSQL 18\. Run: npm install --prefix .*upgrade-data/,
   )
   assert.doesNotMatch(message, /\n/)
 })

@@ -95,6 +95,20 @@ test('a killed server is restarted within 3 s at the same URL with all committed
   t.diagnostic(`close ${closed.tookMs} ms`)
 })
 
+test('a running server whose check fails is not reported as one that could not be restarted', async (t) => {
+  const home = await preparedFolder(t)
+  const service = openHere(t, { home, role: 'service' })
+  const { url } = await service.opened()
+  await query(
+    url,
+    "alter role current_user password 'another'; select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
+  )
+  const { event, reason } = await service.fact(({ event }) => event !== undefined)
+  assert.equal(event, 'embedded_postgres.check_failed')
+  assert.match(reason ?? '', /is not the password of its database/)
+  await service.close()
+})
+
 test('a second service on the same folder is refused in one line, and the first is not affected', async (t) => {
   const home = await preparedFolder(t)
   const first = openInProcess(t, { home, role: 'service' })

@@ -23,6 +23,7 @@ export interface Fact {
   readonly refused?: string
   readonly message?: string
   readonly event?: string
+  readonly reason?: string
   readonly ended?: string
 }
 
@@ -151,7 +152,8 @@ export function hostWith({ packageFile, ...facts }: Partial<Host> & { packageFil
   return packageFile === undefined ? host : { ...host, resolvePackage: () => packageFile }
 }
 
-function endAfter(t: TestContext, end: () => Promise<unknown>): void {
+/** Ends a process of the test before its folder is removed. */
+export function endAfter(t: TestContext, end: () => Promise<unknown>): void {
   enders.set(t, [...(enders.get(t) ?? []), end])
 }
 

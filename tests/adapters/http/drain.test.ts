@@ -85,7 +85,7 @@ describe('a drain', () => {
     assert.deepEqual(comparable(ready.responses[0]).body, {
       success: false,
       code: 503,
-      error: 'The service cannot answer right now. Please try again.',
+      error: 'The service cannot respond right now. Please try again.',
       reason: 'unavailable',
     })
     assert.equal(comparable(ready.responses[0]).headers['Retry-After'], '1')

@@ -69,7 +69,7 @@ const SENTENCES: Readonly<Record<string, readonly [number, string]>> = {
   invalid_credentials: [401, 'The e-mail or the password is not right.'],
   invalid_service_token: [401, 'A valid service token is required.'],
   insufficient_scope: [403, 'The token lacks an ability that this route requires.'],
-  login_token_required: [403, 'Only a login token can log out.'],
+  login_token_required: [403, 'Only a login token may do this.'],
   not_found: [404, 'Nothing was found at this path.'],
   method_not_allowed: [405, 'The path does not support this method.'],
   request_timeout: [408, 'The request took too long to arrive.'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { appendableFile, secretFile, secretFolder } from '../../../src/adapters/node-fs/permissions.ts'
+import { appendableFile, databaseFolder, secretFile } from '../../../src/adapters/node-fs/permissions.ts'
 import { temporaryFolder } from '../../support/running-process.ts'
 
 describe('The permissions that other accounts have', () => {
@@ -25,7 +25,7 @@ describe('The permissions that other accounts have', () => {
       'file',
       { '0400': 'ok', '0600': 'ok', '0640': 'ok', '0644': 'warning', '0660': 'failure', '0602': 'failure' },
     ],
-    [secretFolder, 'folder', { '0700': 'ok', '0710': 'warning', '0755': 'warning' }],
+    [databaseFolder, 'folder', { '0700': 'ok', '0710': 'warning', '0755': 'warning' }],
     [appendableFile, 'file', { '0600': 'ok', '0640': 'ok', '0644': 'warning', '0602': 'warning' }],
   ] as const)
     test(`are reported by ${check.name}`, () => {
@@ -39,7 +39,7 @@ describe('The permissions that other accounts have', () => {
   test('are not checked for missing files, and no file is created', () => {
     const path = join(folder.path, 'none')
     assert.deepEqual(
-      [secretFile('a', path), secretFolder('a', path), appendableFile('a', path)].map(({ state }) => state),
+      [secretFile('a', path), databaseFolder('a', path), appendableFile('a', path)].map(({ state }) => state),
       ['failure', 'ok', 'ok'],
     )
     assert.equal(appendableFile('a', join(path, 'audit.jsonl')).state, 'failure')

@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { durableLines } from '../../../src/adapters/pino/durable-lines.ts'
+import { durableLines, fileLines } from '../../../src/adapters/pino/durable-lines.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-audit-'))
@@ -13,6 +25,38 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 let files = 0
 const newPath = () => join(folder, `audit-${++files}.jsonl`)
+
+describe('A file that is renamed', () => {
+  it('is followed by a new one with mode 0600, for each of its writers', () => {
+    const path = newPath()
+    const writers = [fileLines(path), fileLines(path)]
+    for (const round of [0, 1, 2]) {
+      for (const [n, { write }] of writers.entries()) write(`${round} ${n}\n`)
+      renameSync(path, `${path}.${round}`)
+    }
+    for (const { close } of writers) close()
+    for (const round of [0, 1, 2]) {
+      assert.equal(readFileSync(`${path}.${round}`, 'utf8'), `${round} 0\n${round} 1\n`)
+      assert.equal(statSync(`${path}.${round}`).mode & 0o777, 0o600)
+    }
+  })
+
+  it('still takes lines as long as no new one can be created', () => {
+    const home = newPath()
+    mkdirSync(home)
+    const path = join(home, 'audit')
+    const lines = fileLines(path)
+    renameSync(path, `${home}-rotated`)
+    // No file can be created at the path of a folder, by root neither.
+    mkdirSync(path)
+    lines.write('first\n')
+    rmSync(path, { recursive: true })
+    lines.write('second\n')
+    lines.close()
+    assert.equal(readFileSync(`${home}-rotated`, 'utf8'), 'first\n')
+    assert.equal(readFileSync(path, 'utf8'), 'second\n')
+  })
+})
 
 describe('A pipe', () => {
   /** Both ends of a pipe, both non-blocking. */

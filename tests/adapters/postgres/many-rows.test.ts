@@ -52,7 +52,7 @@ describe('A customer with 150,000 retained tokens', { skip: postgresAlone }, () 
     try {
       const { status, body } = await app.call('/ops/customer', {
         token: SERVICE_SECRET,
-        body: { email },
+        body: { search: email },
         headers: { 'X-Requested-With': 'ops-page', 'Sec-Fetch-Site': 'same-origin' },
       })
       assert.deepEqual([status, body.tokens?.length, body.more], [200, 200, TOKENS - 200])

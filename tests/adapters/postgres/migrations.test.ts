@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -103,18 +103,59 @@ describe('The migrations', () => {
 
   it('use the index that the upgrade guide creates before them', async (t) => {
     const database = await emptyDatabase(t)
-    await migrate(database)
-    await database.sql(
-      `drop index login_tokens_of_customer_idx;
-       create index login_tokens_customer_id_idx on login_tokens (customer_id);
-       delete from latchkey_migrations where name = '0007_list_tokens_in_pages'`,
-    )
+    const known = await knownMigrations()
+    const first = known.indexOf('0007_list_tokens_in_pages')
+    await migrate({ ...database, upTo: first })
     await database.sql(fencedBlocks('docs/how-to/upgrade.md', 'sql')[0] ?? '')
-    assert.deepEqual(await migrate(database), ['0007_list_tokens_in_pages'])
+    assert.deepEqual(await migrate(database), known.slice(first))
     const indexes = await database.sql<{ name: string }>(
       "select indexname as name from pg_indexes where tablename = 'login_tokens' and indexname like '%customer%'",
     )
     assert.deepEqual(indexes, [{ name: 'login_tokens_of_customer_idx' }])
+  })
+
+  it('use the column and the index that the file of sessions creates before them', async (t) => {
+    const database = await emptyDatabase(t)
+    const known = await knownMigrations()
+    const first = known.indexOf('0009_sessions')
+    await migrate({ ...database, upTo: first })
+    const file = readFileSync(join(LATCHKEY_MIGRATIONS.folder, '0009_sessions.sql'), 'utf8')
+    const statements = [...file.matchAll(/^-- {3}(.*)$/gm)].map(([, line]) => line).join(' ')
+    for (const statement of statements.split(';').filter((text) => text.trim() !== ''))
+      await database.sql(statement)
+    assert.deepEqual(await migrate(database), known.slice(first))
+    const indexes = await database.sql<{ indexdef: string }>(
+      "select indexdef from pg_indexes where indexname like 'login_tokens%log%' or indexname like '%slot%'",
+    )
+    assert.equal(indexes.length, 1)
+    assert.match(
+      indexes[0]?.indexdef ?? '',
+      /UNIQUE INDEX login_tokens_one_login_key .*\(customer_id, slot\)/,
+    )
+  })
+
+  it('of sessions let the version before log in: it ends all sessions and takes slot 1', async (t) => {
+    const database = await emptyDatabase(t)
+    await migrate(database)
+    await database.sql(`
+      insert into customers (id, email, created_at) values (gen_random_uuid(), 'ana@example.com', now());
+      insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, slot)
+        select gen_random_uuid(), customers.id, 'login', sha256(n::text::bytea), '{*}', now(), n
+          from customers, generate_series(1, 3) as n`)
+    const [replaced] = await database.sql(`
+      with revoked as (
+        update login_tokens set revoked_at = now()
+         where customer_id = (select id from customers) and name = 'login' and revoked_at is null
+         returning id),
+      earlier as (select count(*)::int as count from revoked),
+      inserted as (
+        insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at, expires_at, revoked_at)
+        select gen_random_uuid(), customers.id, 'login', sha256('new'), '{*}', now(), null, null
+          from earlier, customers)
+      select count from earlier`)
+    assert.equal(replaced?.count, 3)
+    const live = await database.sql('select slot from login_tokens where revoked_at is null')
+    assert.deepEqual(live, [{ slot: 1 }])
   })
 
   it('report in one line that the database cannot be reached', async () => {

@@ -87,7 +87,7 @@ describe('The query plans on large tables', () => {
       revoke_token: ['login_tokens_pkey'],
       find_customer_by_email: ['customers_email_key'],
       set_password_hash: ['customers_pkey'],
-      revoke_tokens_of_customer: ['login_tokens_of_customer_idx'],
+      revoke_tokens_of_customer: ['login_tokens_of_customer_idx', 'one_time_tokens_pkey'],
       disable_customer: ['customers_pkey'],
       enable_customer: ['customers_pkey'],
       delete_tokens_of_customer: ['login_tokens_of_customer_idx', 'login_tokens_pkey'],

@@ -51,6 +51,18 @@ describe('Behind a transaction pooler', { skip }, () => {
     }
   })
 
+  it('a pooler with one session is recognized, and does not wait for itself', async (t) => {
+    const small = await openPgBouncer(database.url, { sessions: 1 })
+    t.after(() => small.close())
+    const beganMs = performance.now()
+    assert.deepEqual(
+      [await isTransactionPooler(small.url), await isTransactionPooler(small.url, 1000)],
+      [true, true],
+    )
+    // Without a limit, it takes the two minutes of the pooler's query_wait_timeout.
+    assert.ok(performance.now() - beganMs < 100_000)
+  })
+
   for (const [name, env] of [
     ['with a direct address', () => ({ DATABASE_DIRECT_URL: database.url })],
     ['without a direct address', () => ({})],

@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { Client } from 'pg'
 import { decodeNotification } from '../../../src/adapters/postgres/revocation/notifications.ts'
 import type { Invalidation } from '../../../src/application/ports/invalidations.ts'
+import type { Admission } from '../../../src/domain/session.ts'
 import { aDigest, aLoginToken } from '../../../src/testing/builders.ts'
 import { login, namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
@@ -55,6 +56,16 @@ describe('The triggers', () => {
     assert.deepEqual(await publishInvalidation(), [])
     await login(stores, customer)
     assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest }])
+  })
+
+  it('publish the sessions that a login ends, and nothing for those that it moves to other slots', async () => {
+    const customer = await storedCustomer(stores)
+    const into = (slot: number, revoked: readonly string[] = [], moved: Admission['moved'] = []) =>
+      login(stores, customer, {}, () => ({ slot, revoked, moved }))
+    const [first, second] = [await into(1), await into(7)]
+    await publishInvalidation()
+    await into(2, [first.token.id], [{ id: second.token.id, slot: 1 }])
+    assert.deepEqual(await publishInvalidation(), [{ kind: 'digest', digest: first.digest }])
   })
 
   for (const change of [

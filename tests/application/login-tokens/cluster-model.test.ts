@@ -8,11 +8,11 @@ import { clusterProperty } from '../../support/cluster-model/property.ts'
 import { newClusterTally } from '../../support/cluster-model/tally.ts'
 
 // The proof's row G1 has more runs; SEED_G1 repeats failed runs.
-const RUNS = 300
+const RUNS = 200
 const SEED = process.env.SEED_G1 === undefined ? {} : { seed: Number(process.env.SEED_G1) }
 const MUTANT_RUNS = 1000
 /** Parts that break no promise are run less often, because each of their runs goes to the end. */
-const INTACT_RUNS = 300
+const INTACT_RUNS = 100
 /** A fixed seed: with random runs, a few in a thousand would not find one of the mutants. */
 const MUTANT_SEED = { seed: 7, ...SEED }
 

@@ -65,23 +65,26 @@ describe('Invalidating login tokens', () => {
   const token = aLoginToken({ customerId: 'c1' })
   const digest = aDigest()
   const login = { token, digest, verifiedHash: 'hash' }
-  const inner = (revoked: number | null): LoginTokens => ({
+  const inner = (revoked: number | 'full' | null): LoginTokens => ({
     findByDigest: async () => null,
     listByCustomer: async () => [token],
     add: async () => true,
     replace: async () => revoked,
     revoke: async () => revoked !== null,
     list: async () => ({ tokens: [], end: null }),
-    revokeByCustomer: async () => revoked ?? 0,
-    revokeIssuedBefore: async () => revoked ?? 0,
+    revokeByCustomer: async () => Number(revoked ?? 0),
+    revokeIssuedBefore: async () => Number(revoked ?? 0),
     touch: async () => [],
     prune: async () => 1,
+    listSessions: async () => [token],
+    revokeIdle: async () => ({ revoked: 1, end: null }),
   })
 
   for (const [revoked, published] of [
     [1, [{ kind: 'customer', customerId: token.customerId }]],
     [0, [{ kind: 'customer', customerId: token.customerId }]],
     [null, []],
+    ['full', []],
   ] as const) {
     it(`publish ${published.length === 1 ? 'the customer' : 'nothing'} of a login that revoked ${revoked}`, async () => {
       const all = invalidations()
@@ -133,24 +136,35 @@ describe('Invalidating customers', () => {
   const publishes: Invalidation = { kind: 'customer', customerId: 'c1' }
   const inner = (revoked: number | null): Customers => ({
     findByEmail: async () => null,
+    findById: async () => null,
     add: async () => true,
     addMany: async () => [true],
     list: async () => [],
     setPasswordHash: async () => revoked,
     rehash: async () => true,
+    changePassword: async () => revoked,
     disable: async () => revoked,
     enable: async () => true,
     delete: async () => revoked !== null,
   })
+
+  const change = {
+    customerId: 'c1',
+    verifiedHash: 'hash',
+    passwordHash: 'other hash',
+    keepTokenId: 't1',
+    atMs: 0,
+  }
 
   it('publish the customer of a new password, a disable and a delete, even if nothing was revoked', async () => {
     for (const revoked of [1, 0, null]) {
       const all = invalidations()
       const customers = invalidatingCustomers(inner(revoked), all)
       assert.equal(await customers.setPasswordHash('c1', 'hash', 0, 1000), revoked)
+      assert.equal(await customers.changePassword(change, 1000), revoked)
       assert.equal(await customers.disable('c1', 0, 1000), revoked)
       assert.equal(await customers.delete('c1', 1000), revoked !== null)
-      assert.deepEqual(all.published, [publishes, publishes, publishes])
+      assert.deepEqual(all.published, [publishes, publishes, publishes, publishes])
     }
   })
 

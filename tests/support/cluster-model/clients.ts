@@ -7,6 +7,7 @@ import type { Process, Processes } from './processes.ts'
 import { validate } from './promises.ts'
 import type { Run } from './run.ts'
 import { DEADLINE, REQUESTER } from './service.ts'
+import type { Verifiers } from './verifiers.ts'
 
 /** The actions of clients. They try an acknowledged revocation at once, and again later. */
 export interface Clients {
@@ -18,11 +19,18 @@ export interface Clients {
   disable(process: Process, customerId: string): Promise<void>
 }
 
-export function createClients(run: Run, history: History, database: Database, { alive }: Processes): Clients {
+export function createClients(
+  run: Run,
+  history: History,
+  database: Database,
+  { alive }: Processes,
+  verifiers: Verifiers,
+): Clients {
   const { time } = run
   return { validateEverywhere, validateASecondLater, logOut, logIn, disable }
 
   function validateEverywhere(tokens: readonly Known[]): void {
+    verifiers.validateEverywhere(tokens)
     for (const process of alive()) {
       for (const token of tokens) {
         time.after(0, () => time.watch(validate(run, history, process, token)), process.machine)

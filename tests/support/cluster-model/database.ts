@@ -74,7 +74,7 @@ export function createDatabase({ parts, time, chance }: Run, history: History, n
   }
 
   function snapshot(): MemoryStore {
-    return { customers: new Map(store.customers), tokens: new Map(store.tokens) }
+    return { ...store, customers: new Map(store.customers), tokens: new Map(store.tokens) }
   }
 
   function isGood({ digest }: Known): boolean {

@@ -1,11 +1,14 @@
+import { OWN_CHANNEL } from '../../../src/adapters/postgres/revocation/notifications.ts'
 import type { Instance } from '../../../src/adapters/postgres/revocation/protocol.ts'
 import type { TriggerState } from '../../../src/adapters/postgres/revocation/trigger-state.ts'
 import type { Machine } from './machine.ts'
 import type { Run } from './run.ts'
 import { type Link, openLink, openPublisher, type Publisher, transmit } from './streams.ts'
+import type { Version } from './versions.ts'
 
 /** An instance with its two connections: the listener connection and the publisher. */
 export interface Endpoint {
+  readonly name: string
   readonly machine: Machine
   readonly instance: Instance
   link: Link
@@ -14,8 +17,8 @@ export interface Endpoint {
   publisher: Publisher
   /** The number of changes that wait for their acknowledgement. */
   announcing: number
-  /** Whether it sends its messages on the public channel, as the previous version does. */
-  readonly isPrevious: boolean
+  /** The version that decides on which channel it sends its messages. */
+  readonly version: 'same' | Version
 }
 
 /** The triggers of the database, which publish each change. */
@@ -97,9 +100,18 @@ export function createNetwork({ parts, time, chance }: Run): Network {
     send((instance) => instance.receivedInPublic(payload))
   }
 
-  function send(receive: (instance: Instance) => void): void {
+  /** As `latchkey_send` does: an asker with a channel of its own alone receives its acknowledgements. */
+  function notifyConcerned(payload: string): void {
+    const [version, kind, , asker = ''] = payload.split(' ')
+    if (version === '1' && kind === 'seen' && asker.startsWith(OWN_CHANNEL))
+      send((instance) => instance.received(payload), asker)
+    else notify(payload)
+  }
+
+  function send(receive: (instance: Instance) => void, to: string | null = null): void {
     for (const listener of listening) {
       const { endpoint, link } = listener
+      if (to !== null && endpoint.name !== to) continue
       if (!link.isOpen && !link.lingers) listening.delete(listener)
       else if (!link.isDeaf) deliver(endpoint, link, receive)
     }
@@ -136,8 +148,9 @@ export function createNetwork({ parts, time, chance }: Run): Network {
       fingerprint: `${triggers.version}`,
       problems: triggers.isEnabled ? [] : ['They are disabled.'],
     }
-    if (endpoint.isPrevious) notifyInPublic(payload)
-    else notify(payload)
+    if (endpoint.version === 'previous') notifyInPublic(payload)
+    else if (endpoint.version === 'broadcasting') notify(payload)
+    else notifyConcerned(payload)
     transmit(time, publisher.results, payload, chance.shortly(), machine, (published) => {
       if (!publisher.isOpen) return
       if (endpoint.announcing > 0) time.wakes = true

@@ -1,8 +1,10 @@
 import { BEAT_MS } from '../../../src/adapters/postgres/revocation/heartbeats.ts'
 import { protocolInstance } from '../../../src/adapters/postgres/revocation/instance.ts'
 import { LEASE_MS } from '../../../src/adapters/postgres/revocation/lease.ts'
+import { OWN_CHANNEL } from '../../../src/adapters/postgres/revocation/notifications.ts'
 import type { InstanceOptions } from '../../../src/adapters/postgres/revocation/protocol.ts'
 import type { Invalidation, Invalidations } from '../../../src/application/ports/invalidations.ts'
+import { VerifierHub } from '../../../src/application/verifiers/verifier-hub.ts'
 import type { Database } from './database.ts'
 import type { History } from './history.ts'
 import { createMachine } from './machine.ts'
@@ -11,12 +13,13 @@ import { expectInTime } from './promises.ts'
 import type { Run } from './run.ts'
 import { createService, type Service } from './service.ts'
 import { openLink, openPublisher } from './streams.ts'
-import { instanceOfVersion, type Version } from './versions.ts'
+import { instanceOfVersion } from './versions.ts'
 
 /** The process of one instance. */
 export interface Process extends Endpoint {
   readonly name: string
   readonly service: Service
+  readonly hub: VerifierHub
   /** Whether it has said goodbye. It then gets no more requests. */
   hasLeft: boolean
 }
@@ -48,24 +51,31 @@ export function createProcesses(run: Run, history: History, database: Database, 
 
   function start(): void {
     started += 1
-    const name = `i${started}`
     const machine = createMachine(run)
     const subscribers: ((invalidation: Invalidation) => void)[] = []
-    const isOther = setting.versions !== 'same' && started % 2 === 0
-    const create = isOther
-      ? (options: InstanceOptions) =>
-          instanceOfVersion(setting.versions as Version, protocolInstance, options)
-      : parts.instance
+    let settleVerifiers = (done: () => void) => done()
+    const version = started % 2 === 0 ? setting.versions : 'same'
+    const hasOwnChannel = version === 'same' || version === 'next'
+    const name = `${hasOwnChannel ? OWN_CHANNEL : ''}i${started}`
+    const create =
+      version === 'same'
+        ? parts.instance
+        : (options: InstanceOptions) => instanceOfVersion(version, protocolInstance, options)
     const instance = create({
       name,
       clock: machine.clock,
       send: (payload) => network.say(process, payload),
       apply,
       warn() {},
+      settleVerifiers: (done) => settleVerifiers(done),
     })
     const invalidations: Invalidations = {
       subscribe: (subscriber) => subscribers.push(subscriber),
       isCurrent: instance.holdsLease,
+      lease: instance.lease,
+      onSettle(settle) {
+        settleVerifiers = settle
+      },
       async publish(invalidation) {
         const beganMs = time.nowMs
         apply(invalidation)
@@ -85,7 +95,8 @@ export function createProcesses(run: Run, history: History, database: Database, 
       receivedMs: Infinity,
       publisher: openPublisher(),
       announcing: 0,
-      isPrevious: isOther && setting.versions === 'previous',
+      version,
+      hub: new VerifierHub(invalidations, machine.clock),
       hasLeft: false,
     }
     all.push(process)
@@ -109,8 +120,11 @@ export function createProcesses(run: Run, history: History, database: Database, 
     time.after(0, sayGoodbye, process.machine)
 
     function sayGoodbye(): void {
-      process.instance.leave()
-      time.after(PAUSE_MS, () => kill(process), process.machine)
+      time.wakes = true
+      void process.hub.leave().then(() => {
+        process.instance.leave()
+        time.after(PAUSE_MS, () => kill(process), process.machine)
+      })
     }
   }
 

@@ -2,14 +2,18 @@ import assert from 'node:assert/strict'
 import { randomIds } from '../../../src/adapters/node-crypto/ids.ts'
 import { serviceSecrets } from '../../../src/adapters/node-crypto/service-secrets.ts'
 import type { Deadline } from '../../../src/application/deadline.ts'
-import type { CachedToken } from '../../../src/application/login-tokens/cached.ts'
+import type { CachedToken } from '../../../src/application/login-tokens/cached-token.ts'
 import { invalidatingCustomers } from '../../../src/application/login-tokens/invalidating.ts'
 import { UnknownTokenLimit } from '../../../src/application/login-tokens/unknown-token-limit.ts'
 import type { Customers } from '../../../src/application/ports/customers.ts'
 import type { Invalidations } from '../../../src/application/ports/invalidations.ts'
 import type { LoginTokens } from '../../../src/application/ports/login-tokens.ts'
 import type { Ports } from '../../../src/application/ports/ports.ts'
-import { type Authenticate, createAuthenticate } from '../../../src/application/use-cases/authenticate.ts'
+import {
+  type Authenticate,
+  createAuthenticate,
+  createAuthenticateDigest,
+} from '../../../src/application/use-cases/authenticate.ts'
 import { createManageCustomers } from '../../../src/application/use-cases/manage-customers.ts'
 import { fakePasswords, mapCache } from '../fakes.ts'
 import { aRequester, idlePorts } from '../idle-ports.ts'
@@ -76,7 +80,10 @@ export function createService(
     clock,
     ids: randomIds,
   }
-  const authenticate = createAuthenticate(ports, new UnknownTokenLimit(clock))
+  const authenticate = createAuthenticate(
+    ports,
+    createAuthenticateDigest(ports, new UnknownTokenLimit(clock), null),
+  )
   const service: Service = {
     authenticate,
     authenticateForLogout: parts.authenticateForLogout(ports, authenticate),

@@ -22,7 +22,7 @@ export interface Publisher extends Stream {
   readonly results: Stream
 }
 
-function openStream<Message = string>(): Stream<Message> {
+export function openStream<Message = string>(): Stream<Message> {
   return { isOpen: true, thawsMs: 0, lastMs: 0, waiting: [] }
 }
 

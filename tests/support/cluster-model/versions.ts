@@ -1,8 +1,8 @@
 import type { Instance, InstanceOptions } from '../../../src/adapters/postgres/revocation/protocol.ts'
 import type { TriggerState } from '../../../src/adapters/postgres/revocation/trigger-state.ts'
 
-/** Another version of the protocol. */
-export type Version = 'previous' | 'next'
+/** Another version of the protocol. `broadcasting` is this one without a channel for each instance. */
+export type Version = 'previous' | 'broadcasting' | 'next'
 
 /** Creates an instance of a version, from one of this version. */
 export function instanceOfVersion(
@@ -10,7 +10,14 @@ export function instanceOfVersion(
   create: (options: InstanceOptions) => Instance,
   options: InstanceOptions,
 ): Instance {
-  return version === 'previous' ? previousInstance(create(options)) : nextInstance(create, options)
+  switch (version) {
+    case 'previous':
+      return previousInstance(create(options))
+    case 'broadcasting':
+      return create(options)
+    case 'next':
+      return nextInstance(create, options)
+  }
 }
 
 /** Uses the public channel alone. After a payload that it cannot decode, it has no lease until its next connection. */

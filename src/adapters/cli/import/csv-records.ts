@@ -12,12 +12,13 @@ const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
 /**
- * Yields the records of a CSV file (RFC 4180; lines may end in CR LF, LF or CR). A misplaced quotation mark spoils only
- * its own line: parsing continues at the next line.
+ * Yields the records of a CSV file (RFC 4180; lines may end in CR LF, LF or CR), those of each chunk together: an asynchronous
+ * step for each would take longer than its parsing. A misplaced quotation mark spoils only its own line: parsing continues at
+ * the next line.
  */
 export async function* csvRecords(
   chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<CsvRecord | RefusedRow, void, void> {
+): AsyncGenerator<readonly (CsvRecord | RefusedRow)[], void, void> {
   let parser = createCsvParser()
   let line = 1
   /** The bytes from `line` on that are no whole record yet. */
@@ -26,30 +27,28 @@ export async function* csvRecords(
 
   for await (const chunk of withoutByteOrderMark(chunks)) {
     rest = Buffer.concat([rest, chunk])
-    yield* read(chunk, false)
+    yield await read(chunk, false)
   }
-  yield* read(Buffer.alloc(0), true)
+  yield await read(Buffer.alloc(0), true)
 
-  async function* read(
-    fresh: Uint8Array,
-    isEnd: boolean,
-  ): AsyncGenerator<CsvRecord | RefusedRow, void, void> {
+  async function read(fresh: Uint8Array, isEnd: boolean): Promise<readonly (CsvRecord | RefusedRow)[]> {
+    const found: (CsvRecord | RefusedRow)[] = []
     for (let unread = fresh; ; unread = rest) {
       if (!isSpoilt) {
         const { records, problem } = await parser.parse(unread, isEnd)
         for (const { fields, length } of records) {
-          yield { line, fields }
+          found.push({ line, fields })
           pass(length)
         }
         const refusal = problem ?? (rest.length > MAX_ROW_BYTES ? TOO_LONG : null)
-        if (refusal === null) return
-        yield { line, problem: refusal }
+        if (refusal === null) return found
+        found.push({ line, problem: refusal })
         isSpoilt = true
       }
       const end = endOfLine(rest, isEnd)
       // A line break that the next chunk may complete is not counted yet.
       pass(end < 0 ? rest.length - (rest.at(-1) === CARRIAGE_RETURN ? 1 : 0) : end)
-      if (end < 0) return
+      if (end < 0) return found
       parser = createCsvParser()
       isSpoilt = false
     }

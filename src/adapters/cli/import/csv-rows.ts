@@ -1,7 +1,7 @@
 import type { ReadRow, RefusedRow } from '../../../application/use-cases/import-customers.ts'
 import { Refusal } from '../refusal.ts'
 import { csvRecords } from './csv-records.ts'
-import { NOT_UTF8, utf8 } from './utf8.ts'
+import { decodeBinary, NOT_UTF8 } from './utf8.ts'
 
 const COLUMNS = ['email', 'password_hash', 'name'] as const
 
@@ -17,25 +17,26 @@ export async function* csvRows(
   onIgnored: (columns: readonly string[]) => unknown,
 ): AsyncGenerator<ReadRow | RefusedRow, void, void> {
   let header: readonly string[] | null = null
-  for await (const record of csvRecords(chunks)) {
-    if ('problem' in record) {
-      if (header === null) throw noHeader()
-      yield record
-      continue
+  for await (const records of csvRecords(chunks))
+    for (const record of records) {
+      if ('problem' in record) {
+        if (header === null) throw noHeader()
+        yield record
+        continue
+      }
+      const { line, fields } = record
+      if (isBlank(fields)) continue
+      if (header === null) {
+        header = parseHeader(fields)
+        const ignored = header.filter((name) => name !== '' && !COLUMNS.some((column) => column === name))
+        if (ignored.length > 0) await onIgnored(ignored)
+      } else yield parseRow(line, fields, header)
     }
-    const { line, fields } = record
-    if (isBlank(fields)) continue
-    if (header === null) {
-      header = parseHeader(fields)
-      const ignored = header.filter((name) => name !== '' && !COLUMNS.some((column) => column === name))
-      if (ignored.length > 0) await onIgnored(ignored)
-    } else yield parseRow(line, fields, header)
-  }
   if (header === null) throw noHeader()
 }
 
 function parseHeader(fields: readonly string[]): readonly string[] {
-  const header = fields.map((field) => decode(field)?.trim().toLowerCase() ?? '')
+  const header = fields.map((field) => decodeBinary(field)?.trim().toLowerCase() ?? '')
   const count = (column: string) => header.filter((name) => name === column).length
   if (count('email') !== 1 || count('password_hash') !== 1 || count('name') > 1) throw noHeader()
   return header
@@ -44,7 +45,9 @@ function parseHeader(fields: readonly string[]): readonly string[] {
 function parseRow(line: number, fields: readonly string[], header: readonly string[]): ReadRow | RefusedRow {
   if (fields.length !== header.length)
     return { line, problem: `Has ${counted(fields.length)}, expected ${header.length}.` }
-  const [email, passwordHash, name] = COLUMNS.map((column) => decode(fields[header.indexOf(column)] ?? ''))
+  const [email, passwordHash, name] = COLUMNS.map((column) =>
+    decodeBinary(fields[header.indexOf(column)] ?? ''),
+  )
   if (typeof email !== 'string' || typeof passwordHash !== 'string' || typeof name !== 'string')
     return { line, problem: NOT_UTF8 }
   return { line, email, passwordHash, name: NULL_WORDS.includes(name.trim()) ? null : name }
@@ -55,10 +58,6 @@ function noHeader(): Refusal {
   return new Refusal(
     'The first line must name the columns, separated by commas: email, password_hash and, where there are names, name.',
   )
-}
-
-function decode(field: string): string | null {
-  return utf8(Buffer.from(field, 'latin1'))
 }
 
 function isBlank(fields: readonly string[]): boolean {

@@ -2,6 +2,7 @@ import type { ReadRow, RefusedRow } from '../../../application/use-cases/import-
 import { listenForInterruption } from '../interruption.ts'
 import { type Io, write } from '../io.ts'
 import { jsonListing } from '../json.ts'
+import { lineWidth, wrapText } from '../line-width.ts'
 import type { Operations, Store } from '../operations.ts'
 import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
@@ -98,7 +99,7 @@ export async function importFile(
 
   async function print(text: string): Promise<void> {
     bar.clear()
-    await write(io.stderr, `latchkey: ${printable(text)}\n`)
+    await write(io.stderr, wrapText('latchkey: ', printable(text), lineWidth(io.stderr)))
   }
 }
 

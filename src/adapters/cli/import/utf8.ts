@@ -15,6 +15,14 @@ export function utf8(bytes: Uint8Array): string | null {
   }
 }
 
+const NOT_ASCII = /[\x80-\xff]/
+
+/** As `utf8`, of bytes that stand as one character each. */
+export function decodeBinary(binary: string): string | null {
+  // Most fields, without the cost of a decoder.
+  return NOT_ASCII.test(binary) ? utf8(Buffer.from(binary, 'latin1')) : binary
+}
+
 /** Yields the bytes of a file without a leading byte-order mark. */
 export async function* withoutByteOrderMark(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | null = Buffer.alloc(0)

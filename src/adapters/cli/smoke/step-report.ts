@@ -1,5 +1,6 @@
 import { type Io, write } from '../io.ts'
 import { toJsonDocument } from '../json.ts'
+import { lineWidth, wrapText } from '../line-width.ts'
 import { Refusal } from '../refusal.ts'
 
 /** Reports the steps of a test on running instances: one line a step, or one JSON document for all. */
@@ -21,7 +22,7 @@ export function createStepReport(io: Io, json: boolean): StepReport {
       const detail = await work()
       const tookMs = Math.round(performance.now() - beganMs)
       steps.push({ name, ok: true, took_ms: tookMs, detail })
-      if (!json) await write(io.stdout, formatStep(name, tookMs, detail))
+      if (!json) await write(io.stdout, formatStep({ name, tookMs, detail }, lineWidth(io.stdout)))
     } catch (error) {
       steps.push({ name, ok: false, detail: (error as Error).message })
       await reportSteps(false)
@@ -35,6 +36,9 @@ export function createStepReport(io: Io, json: boolean): StepReport {
 }
 
 /** The time stands in words, so that it is not read as a status. */
-function formatStep(name: string, tookMs: number, detail: string): string {
-  return `ok  ${name.padEnd(7)}  in ${tookMs} ms${detail === '' ? '' : `: ${detail}`}\n`
+function formatStep(
+  { name, tookMs, detail }: { readonly name: string; readonly tookMs: number; readonly detail: string },
+  maxWidth: number,
+): string {
+  return wrapText(`ok  ${name.padEnd(7)}  `, `in ${tookMs} ms${detail === '' ? '' : `: ${detail}`}`, maxWidth)
 }

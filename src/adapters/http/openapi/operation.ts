@@ -24,15 +24,8 @@ export function describeOperation(
     operationId: id,
     ...(summary === null ? {} : { summary }),
     ...(tags.length === 0 ? {} : { tags }),
-    ...(abilities.length === 0
-      ? {}
-      : {
-          description: `The token needs the abilities: ${joinCode(abilities)}.`,
-          'x-abilities': abilities,
-        }),
-    ...(scopes.length === 0
-      ? {}
-      : { description: `The service token needs the scopes: ${joinCode(scopes)}.`, 'x-scopes': scopes }),
+    ...requirements('The token needs the abilities', 'x-abilities', abilities),
+    ...requirements('The service token needs the scopes', 'x-scopes', scopes),
     security:
       auth === 'none' ? [] : [auth === 'customer' ? { loginToken: abilities } : { serviceToken: scopes }],
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -141,8 +134,11 @@ export function describeOperation(
   }
 }
 
-function joinCode(words: readonly string[]): string {
-  return words.map((word) => `\`${word}\``).join(', ')
+/** Returns the description of what a token needs, for readers and as an extension of OpenAPI; nothing without names. */
+function requirements(sentence: string, extension: string, names: readonly string[]): object {
+  if (names.length === 0) return {}
+  const list = names.map((name) => `\`${name}\``).join(', ')
+  return { description: `${sentence}: ${list}.`, [extension]: names }
 }
 
 type Fields = JsonSchema & {

@@ -36,6 +36,7 @@ function listFailureReasons(route: Route): ReadonlySet<FailureReason> {
     'internal',
     'unavailable',
     ...(route.auth === 'customer' ? (['missing_token', 'invalid_token', 'too_many_requests'] as const) : []),
+    ...(route.freshMs === null ? [] : (['reauthentication_required', 'login_token_required'] as const)),
     ...(route.auth === 'service' ? (['invalid_service_token'] as const) : []),
     ...(route.abilities.length > 0 || route.scopes.length > 0 ? (['insufficient_scope'] as const) : []),
     ...(route.hasParams ? (['not_found'] as const) : []),

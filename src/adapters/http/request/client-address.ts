@@ -35,7 +35,8 @@ function withoutPort(entry: string): string {
   return /^\[([^\]]*)\](?::\d+)?$/.exec(entry)?.[1] ?? entry.replace(/^([\d.]+):\d+$/, '$1')
 }
 
-function toNetwork(text: string): string | null {
+/** Returns an IPv4 address, or the /64 network of an IPv6 address; null for another text. */
+export function toNetwork(text: string): string | null {
   if (isIPv4(text)) return text
   // A dual-stack socket reports IPv4 clients in this form.
   if (text.startsWith('::ffff:') && isIPv4(text.slice(7))) return text.slice(7)

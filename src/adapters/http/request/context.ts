@@ -31,6 +31,7 @@ export class Context implements RequestContext, Omit<RequestInput, 'bodyFailed'>
   readonly customer: AnyCaller['customer']
   readonly token: AnyCaller['token']
   readonly digest: AnyCaller['digest']
+  readonly memo: AnyCaller['memo']
   readonly service: string | undefined
   readonly body: unknown
   readonly rawBody: Uint8Array | undefined
@@ -50,6 +51,7 @@ export class Context implements RequestContext, Omit<RequestInput, 'bodyFailed'>
     this.customer = caller.customer
     this.token = caller.token
     this.digest = caller.digest
+    this.memo = caller.memo
     this.service = caller.service
     this.body = input.body
     this.rawBody = input.rawBody

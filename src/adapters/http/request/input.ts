@@ -50,6 +50,7 @@ type ReadBody = Pick<RequestInput, 'body' | 'rawBody' | 'bodyFailed'>
 const NO_BODY: ReadBody = { body: undefined, rawBody: undefined, bodyFailed: null }
 
 function readRouteBody(route: Route, exchange: Exchange): MaybePromise<ReadBody> {
+  if (route.ignoresBody) return ignoreBody(exchange)
   if (route.body === null) return andThen(dropBody(exchange), () => NO_BODY)
   if (route.body === 'bytes') return readBytes(route, exchange)
   if (route.body === 'stream') return openBody(route, exchange)
@@ -85,6 +86,12 @@ async function readChunks(exchange: Exchange): Promise<readonly Buffer[]> {
   const chunks: Buffer[] = []
   await readBody(exchange, (chunk) => chunks.push(chunk))
   return chunks
+}
+
+/** Responds at once, even if the body is too large, or never arrives: its bytes could not be skipped. */
+function ignoreBody(exchange: Exchange): ReadBody {
+  if (!exchange.isWhole) exchange.closes = true
+  return NO_BODY
 }
 
 /** Discards the body of a route that needs none. Resolves when its size is known to be within the limit. */

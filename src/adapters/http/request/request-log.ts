@@ -13,17 +13,18 @@ type RequestLogFields = Readonly<Record<string, string | number | boolean | null
 /** The fields that the service itself writes. A handler's field of this name gets a `_` behind it. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...['level', 'time', 'event', 'audit'],
-  ...['request_id', 'trace_id', 'route'],
+  ...['request_id', 'trace_id', 'span_id', 'route'],
 ])
 
-/** Returns a log that adds the request's id, trace id and route to each line. */
-export function requestLog(log: Log, { requestId, traceId, route }: Exchange): RequestLog {
+/** Returns a log that adds the request's id, the ids of its trace and span, and the route to each line. */
+export function requestLog(log: Log, { requestId, traceId, spanId, route }: Exchange): RequestLog {
   const withRequest = (fields: RequestLogFields = {}): LogFields => ({
     ...Object.fromEntries(
       Object.entries(fields).map(([name, value]) => [RESERVED.has(name) ? `${name}_` : name, value]),
     ),
     request_id: requestId,
     ...(traceId === null ? {} : { trace_id: traceId }),
+    ...(spanId === null ? {} : { span_id: spanId }),
     ...(route === null ? {} : { route }),
   })
   return {

@@ -3,6 +3,7 @@ import {
   type InsufficientScope,
   InsufficientServiceScope,
   type LatchkeyError,
+  type ReauthenticationRequired,
   TooManyLogins,
   TooManyUnknownTokens,
   ValidationFailed,
@@ -36,7 +37,8 @@ export function failureStatus(error: LatchkeyError): number {
   return error instanceof ApiError ? error.status : STATUS_BY_REASON[error.reason as FailureReason]
 }
 
-function failureHeaders(error: LatchkeyError): HeaderList {
+/** Returns the headers of a failure, beside those of every response. */
+export function failureHeaders(error: LatchkeyError): HeaderList {
   if (error instanceof ApiError) return headerList(error.headers)
   if (error instanceof MethodNotAllowed) return ['Allow', error.allow]
   if (error instanceof UnsupportedMediaType) {
@@ -70,6 +72,9 @@ function authenticateChallenge(error: LatchkeyError): string | null {
       return 'Bearer realm="api"'
     case 'invalid_token':
       return 'Bearer realm="api", error="invalid_token"'
+    // RFC 9470, section 3.
+    case 'reauthentication_required':
+      return `Bearer realm="api", error="insufficient_user_authentication", max_age=${Math.floor((error as ReauthenticationRequired).maxAgeMs / 1000)}`
     case 'invalid_service_token':
       return 'Bearer realm="service"'
     case 'insufficient_scope':

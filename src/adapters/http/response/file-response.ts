@@ -36,7 +36,7 @@ export function sendFile(exchange: Exchange, { bytes, contentType, headers, etag
   ]
   if (matchesEtag(request.headers['if-none-match'], etag)) {
     writeHead(exchange, 304, common)
-    finish(exchange, null, 'utf8')
+    finish(exchange, null)
     return
   }
   writeHead(exchange, 200, [
@@ -46,7 +46,7 @@ export function sendFile(exchange: Exchange, { bytes, contentType, headers, etag
     String(bytes.byteLength),
     ...common,
   ])
-  finish(exchange, bytes, 'utf8')
+  finish(exchange, bytes)
 }
 
 /** Whether `If-None-Match` has the tag, by weak comparison (RFC 9110, section 13.1.2). */

@@ -1,19 +1,31 @@
 import type * as v from 'valibot'
-import type { Customer } from '../../../domain/customer.ts'
-import type { LoginToken, OwnedToken } from '../../../domain/login-token.ts'
+import type { OwnedToken } from '../../../domain/login-token.ts'
 import { conforming } from './response-mismatch.ts'
 
 /** The fields of a success. `success: true` is added before them. */
 export type ResponseFields = Readonly<Record<string, unknown>>
 
+/** One list for all bodies: a cache may hold many. */
+const NO_HEADERS: readonly string[] = []
+
 /** The JSON text of a success, with its length in bytes. */
 export class JsonBody {
   readonly text: string
   readonly bytes: number
+  /** Headers of this response, names and values in turn. */
+  readonly headers: readonly string[]
 
-  constructor(fields: ResponseFields | undefined) {
-    this.text = toJsonText(fields)
+  /** `text` replaces the envelope of a success. */
+  constructor(
+    fields: ResponseFields | undefined,
+    {
+      text = toJsonText(fields),
+      headers = NO_HEADERS,
+    }: { readonly text?: string; readonly headers?: readonly string[] } = {},
+  ) {
+    this.text = text
     this.bytes = Buffer.byteLength(this.text)
+    this.headers = headers
   }
 }
 
@@ -61,32 +73,19 @@ function isFields(value: unknown): value is ResponseFields {
   return !(Symbol.iterator in value || ('pipe' in value && typeof value.pipe === 'function'))
 }
 
-/** A body that is sent for each request of its customer. */
-class CachedBody extends JsonBody {
-  readonly customer: Customer
-
-  constructor(fields: ResponseFields, customer: Customer) {
-    super(fields)
-    this.customer = customer
-  }
-}
-
 /**
- * Returns a handler that responds with `present(caller)`, checked by `returns`; `present` must be pure. The text is cached
- * for as long as the token is referenced, so it is created once for each entry of the validation cache.
+ * Returns a handler that responds with `present(caller)`, checked by `returns`; `present` must be pure. The text is stored
+ * in the caller's memo, so it is created once for each entry of the validation cache.
  */
 export function cachedBodies(
   returns: v.GenericSchema<unknown, ResponseFields>,
   present: (caller: OwnedToken) => unknown,
 ): (caller: OwnedToken) => JsonBody {
-  const bodies = new WeakMap<LoginToken, CachedBody>()
   return function handle(caller) {
-    const { token, customer } = caller
-    const found = bodies.get(token)
-    // A store may return the same token with a changed customer.
-    if (found?.customer === customer) return found
-    const body = new CachedBody(conforming(returns, present(caller)), customer)
-    bodies.set(token, body)
+    const { memo } = caller
+    if (memo?.value instanceof JsonBody) return memo.value
+    const body = new JsonBody(conforming(returns, present(caller)))
+    if (memo !== undefined) memo.value = body
     return body
   }
 }

@@ -4,6 +4,8 @@ import type { Exchange } from '../server/exchange.ts'
 import { linger } from '../server/linger.ts'
 import { toFailureResponse } from './failure-response.ts'
 import { JsonBody, type ResponseFields } from './json-body.ts'
+import { toOAuthFailure } from './oauth-failure.ts'
+import { sendWhole } from './whole-response.ts'
 
 type HeaderList = readonly string[]
 
@@ -30,7 +32,9 @@ export function sendSuccess(
 export function sendFailure(exchange: Exchange, error: LatchkeyError): void {
   if ((error as HttpError).closes === true) exchange.closes = true
   if (error instanceof MalformedToken) exchange.malformedToken = true
-  const { status, headers, text } = toFailureResponse(error, exchange.requestId)
+  const { status, headers, text } = exchange.isOAuth
+    ? toOAuthFailure(error, exchange.head.authorization)
+    : toFailureResponse(error, exchange.requestId)
   send(exchange, status, text, Buffer.byteLength(text), headers)
 }
 
@@ -42,13 +46,16 @@ function send(
   headers: HeaderList,
 ): void {
   if (exchange.responded) return
+  if (text !== null && sendWhole(exchange, status, { text, bytes }, headers)) {
+    noteResponse(exchange, status)
+    return
+  }
   const list =
     text === null
       ? [...COMMON, 'X-Request-Id', exchange.requestId]
       : [...CONTENT_TYPE, 'Content-Length', String(bytes), ...COMMON, 'X-Request-Id', exchange.requestId]
   writeHead(exchange, status, list, headers)
-  // In most responses each character takes one byte: then `latin1` avoids the encoding.
-  finish(exchange, text, text?.length === bytes ? 'latin1' : 'utf8')
+  finish(exchange, text)
 }
 
 /** Writes status and headers, and reports them to the access log. `list` has the common headers; it is modified. */
@@ -61,9 +68,16 @@ export function writeHead(
   if (mustClose(exchange)) exchange.closes = true
   if (exchange.headers.length > 0) list.push(...exchange.headers)
   if (headers.length > 0) list.push(...headers)
+  const { request, response, settings } = exchange
   if (exchange.closes) list.push('Connection', 'close')
-  exchange.response.writeHead(status, list)
+  else if (response.shouldKeepAlive && request.httpVersion === '1.1')
+    list.push('Keep-Alive', settings.heads.keepAlive)
+  response.writeHead(status, list)
   // Only now: if node rejects a header, another response can still be sent.
+  noteResponse(exchange, status)
+}
+
+function noteResponse(exchange: Exchange, status: number): void {
   exchange.responded = true
   if (status >= 400 || exchange.accessLog.everyResponse) exchange.accessLog.responded(exchange, status)
 }
@@ -80,17 +94,13 @@ function mustClose(exchange: Exchange): boolean {
  * until the client has finished, within limits: closing a socket with unread bytes resets it, and the client may lose the
  * response (lingering close, RFC 9112, section 9.6).
  */
-export function finish(
-  exchange: Exchange,
-  text: string | Uint8Array | null,
-  encoding: 'utf8' | 'latin1',
-): void {
+export function finish(exchange: Exchange, text: string | Uint8Array | null): void {
   const { request, response, closes, bodyFailure } = exchange
   if (!exchange.isWhole && closes && !request.destroyed && bodyFailure === null) {
     linger(exchange, text)
     return
   }
   if (text === null) response.end()
-  else response.end(text, encoding)
+  else response.end(text)
   if (!exchange.isWhole) request.resume()
 }

@@ -32,7 +32,7 @@ export function sendCustom(
     String(bytes),
     ...commonHeaders(exchange, response),
   ])
-  finish(exchange, content, 'utf8')
+  finish(exchange, content)
 }
 
 async function sendReadable(
@@ -78,7 +78,7 @@ function sendHead(
   length: readonly string[],
 ): void {
   writeHead(exchange, status, [...length, ...commonHeaders(exchange, response)])
-  finish(exchange, null, 'utf8')
+  finish(exchange, null)
 }
 
 function commonHeaders(

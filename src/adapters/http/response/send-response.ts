@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { MaybePromise } from '../../../lib/maybe-promise.ts'
 import type { Route } from '../routing/declared-route.ts'
 import type { Exchange } from '../server/exchange.ts'
+import { ProtocolUpgrade, sendUpgrade } from '../verifiers/upgrade.ts'
 import { CustomResponse, discard, isContent } from './custom-response.ts'
 import { FileResponse, sendFile } from './file-response.ts'
 import { JsonBody, type ResponseFields } from './json-body.ts'
@@ -18,6 +19,7 @@ export type HandlerResult =
   | FileResponse
   | StreamedList
   | CustomResponse
+  | ProtocolUpgrade
   | undefined
 
 /** Authenticates the caller of a route. Rejects like a request without a valid token. */
@@ -30,8 +32,9 @@ export function sendResponse(
   result: HandlerResult,
   authenticate: Reauthenticate,
 ): MaybePromise<void> {
-  if (result instanceof JsonBody) return sendSuccess(exchange, route.status, result)
+  if (result instanceof JsonBody) return sendSuccess(exchange, route.status, result, result.headers)
   if (result instanceof CustomResponse) return sendDeclared(exchange, route, result, authenticate)
+  if (result instanceof ProtocolUpgrade) return sendUpgrade(exchange, result)
   if (result instanceof FileResponse) return sendFile(exchange, result)
   if (result instanceof StreamedList)
     return sendList(exchange, route, result, () => authenticate(route, exchange))

@@ -4,6 +4,7 @@ import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { emailProblem, trimmedEmail } from '../../../domain/customer.ts'
 import type { OwnedToken } from '../../../domain/login-token.ts'
 import { presentedPasswordProblem } from '../../../domain/password.ts'
+import { deviceProblem } from '../../../domain/session.ts'
 import { isoTimeOrNull } from '../response/iso-time.ts'
 import { cachedBodies } from '../response/json-body.ts'
 import { type ObjectSchema, RouteRefused } from '../routing/declared-route.ts'
@@ -11,22 +12,14 @@ import type { DeepReadonly } from '../routing/handler-types.ts'
 import { route } from '../routing/route.ts'
 import type { InferApi } from '../routing/route-types.ts'
 import { presentProfile, profile } from './profile.ts'
-
-/** Returns a text schema that a rule of the domain checks. `problem` returns a sentence, or null for valid text. */
-function text(problem: (input: string) => string | null) {
-  return v.pipe(
-    v.string(),
-    v.rawCheck(({ dataset, addIssue }) => {
-      const message = dataset.typed ? problem(dataset.value) : null
-      if (message !== null) addIssue({ message })
-    }),
-  )
-}
+import type { sessionRoutes } from './session-routes.ts'
+import { text } from './text-schema.ts'
 
 const credentials = v.pipe(
   v.object({
     email: text((email) => emailProblem(trimmedEmail(email))),
     password: text(presentedPasswordProblem),
+    device: v.optional(text(deviceProblem)),
   }),
   v.examples([{ email: 'ana@example.com', password: 'correct horse battery staple' }]),
 )
@@ -48,9 +41,10 @@ const DEFAULT_ME: MeResponse<typeof profile> = {
 }
 
 /** The routes of every service, for `createApiClient`. `Me` is the schema of a custom response of `me`. */
-export type BuiltInApi<Me extends ObjectSchema = typeof profile> = InferApi<typeof builtInRoutes<Me>>
+export type BuiltInApi<Me extends ObjectSchema = typeof profile> = InferApi<typeof builtInRoutes<Me>> &
+  InferApi<typeof sessionRoutes>
 
-/** Returns the routes of every service: login, me, logout and status. */
+/** Returns the routes of every service that no custom route may replace: login, me, logout and status. */
 export function builtInRoutes<Me extends ObjectSchema>(
   useCases: UseCases,
   {
@@ -70,9 +64,9 @@ export function builtInRoutes<Me extends ObjectSchema>(
       auth: 'none',
       body: credentials,
       returns: v.object({ token: secret, expires_at: v.nullable(time) }),
-      summary: 'Log in; the earlier login token of the customer is revoked',
+      summary: 'Log in; earlier login tokens beyond the limit of sessions are revoked',
       tags: ['Login'],
-      throws: ['invalid_credentials', 'too_many_requests'],
+      throws: ['invalid_credentials', 'too_many_sessions', 'too_many_requests'],
       async handle({ body, deadline, requester }) {
         const { secret, token } = await useCases.login(body, deadline, requester)
         return { token: secret, expires_at: isoTimeOrNull(token.expiresAtMs) }

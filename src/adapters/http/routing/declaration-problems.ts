@@ -25,6 +25,9 @@ export function* findProblems(
     yield 'auth must be "customer", "service" or "none".'
   }
   if (abilities.length > 0 && auth !== 'customer') yield 'abilities need auth "customer".'
+  if (declaration.fresh !== undefined && auth !== 'customer') yield 'fresh needs auth "customer".'
+  if (declaration.fresh !== undefined && (durationMs(declaration.fresh) ?? 0) < 1000)
+    yield 'fresh must be a duration of at least 1s, such as 15m.'
   const wrong = abilities.find((ability) => !isAbility(ability))
   if (wrong !== undefined) yield `"${wrong}" is not an ability such as orders:read.`
   if (scopes.length > 0 && auth !== 'service') yield 'scopes need auth "service".'

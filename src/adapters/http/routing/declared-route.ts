@@ -46,10 +46,18 @@ export interface Route {
   readonly hasParams: boolean
   readonly auth: Auth
   readonly abilities: readonly string[]
+  /** The longest time since the login of the caller, in milliseconds; null for any. */
+  readonly freshMs: number | null
   /** The scopes that a service token must have, all of them. Empty unless `auth` is `service`. */
   readonly scopes: readonly string[]
   /** Whether an invalid token is refused only after all instances have stopped accepting it. */
   readonly settlesRefusals: boolean
+  /** Whether callers may use HTTP Basic and failures have the body of RFC 6749, section 5.2, as OAuth clients expect. */
+  readonly isOAuth: boolean
+  /** Whether it also responds to every other method, OPTIONS included. */
+  readonly takesAnyMethod: boolean
+  /** Whether the response waits for no body, of whatever length: the connection then closes. */
+  readonly ignoresBody: boolean
   readonly params: Schema | null
   readonly query: Schema | null
   /** The parameters of the query that are lists. */
@@ -81,17 +89,18 @@ export class RouteRefused extends OperatorError {
 
 /** A route as it is declared, before defaults apply. */
 export interface Declaration
-  extends Partial<Omit<Route, 'method' | 'path' | 'hasParams' | 'requestTimeoutMs' | 'listParameters'>> {
+  extends Partial<
+    Omit<Route, 'method' | 'path' | 'hasParams' | 'freshMs' | 'requestTimeoutMs' | 'listParameters'>
+  > {
+  readonly fresh?: DurationText
   readonly requestTimeout?: DurationText
 }
 
+const PATTERN = /^(GET|POST|PUT|PATCH|DELETE) (\/\S*)$/
+
 /** Checks a declaration and applies defaults. Throws `RouteRefused` for its first mistake. */
 export function declareRoute(base: string, pattern: string, declaration: Declaration): Route {
-  const [, method, path] = (/^(GET|POST|PUT|PATCH|DELETE) (\/\S*)$/.exec(pattern) ?? []) as [
-    string?,
-    Method?,
-    string?,
-  ]
+  const [, method, path] = (PATTERN.exec(pattern) ?? []) as [string?, Method?, string?]
   if (method === undefined || path === undefined) {
     throw new RouteRefused(
       `Route "${pattern}": write a method, one space and a path, such as "GET /orders/:id".`,
@@ -109,8 +118,12 @@ export function declareRoute(base: string, pattern: string, declaration: Declara
     hasParams: names.length > 0,
     auth,
     abilities: declaration.abilities ?? [],
+    freshMs: durationMs(declaration.fresh ?? ''),
     scopes: requiredScopes(declaration),
     settlesRefusals: declaration.settlesRefusals ?? false,
+    isOAuth: declaration.isOAuth ?? false,
+    takesAnyMethod: declaration.takesAnyMethod ?? false,
+    ignoresBody: declaration.ignoresBody ?? false,
     params: declaration.params ?? null,
     query: declaration.query ?? null,
     listParameters: listFields(declaration.query ?? null),

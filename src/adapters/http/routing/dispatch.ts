@@ -1,10 +1,11 @@
 import type { Deadline } from '../../../application/deadline.ts'
 import type { Log } from '../../../application/ports/log.ts'
+import type { Caller } from '../../../application/use-cases/authenticate.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { Unavailable } from '../../../domain/errors.ts'
 import { andThen, isPromise, type MaybePromise } from '../../../lib/maybe-promise.ts'
 import { DeadlinePassed } from '../errors.ts'
-import { bearerToken, serviceToken } from '../request/bearer-token.ts'
+import { basicCredentials, bearerToken, serviceToken } from '../request/bearer-token.ts'
 import { type AnyCaller, Context, type HandlerServices, type RequestInput } from '../request/context.ts'
 import { readInput } from '../request/input.ts'
 import { sendSuccess } from '../response/response.ts'
@@ -25,6 +26,8 @@ export type Dispatch = (exchange: Exchange) => void
 export interface DispatchOptions extends FailureReports {
   /** The time in which a request must arrive, in milliseconds, when its route sets none; null when no route sets one. */
   readonly requestTimeoutMs: number | null
+  /** Whether customers may present a token with the scheme `Token`. */
+  readonly hasTokenScheme: boolean
   /** Called with a request that has not arrived in time. */
   readonly onLate: (exchange: Exchange) => void
 }
@@ -34,7 +37,7 @@ export function createDispatch(
   router: Router,
   useCases: UseCases,
   log: Log,
-  { requestTimeoutMs, onLate, ...reports }: DispatchOptions,
+  { requestTimeoutMs, onLate, hasTokenScheme, ...reports }: DispatchOptions,
 ): Dispatch {
   const fail = createFailureHandler(log, reports)
   const services: HandlerServices = { log, useCases }
@@ -50,27 +53,30 @@ export function createDispatch(
 
   function respond(exchange: Exchange): MaybePromise<void> {
     const { request } = exchange
-    const refused = checkRequest(request)
+    const refused = checkRequest(request, exchange.head)
     if (refused !== null) throw refused
     const match = router(request.method ?? '', request.url ?? '')
     if (match.kind === 'options') return sendSuccess(exchange, 204, undefined, ['Allow', match.allow])
     const { route, params } = match
     exchange.route = route.path
+    exchange.isOAuth = route.isOAuth
+    exchange.span?.match(route.path)
     if (route.bodyLimitBytes !== null) exchange.bodyLimitBytes = route.bodyLimitBytes
     if (route.deadlineMs !== null) startDeadline(exchange, route.deadlineMs)
     if (requestTimeoutMs !== null && !exchange.isWhole)
       limitArrival(exchange, route.requestTimeoutMs ?? requestTimeoutMs, onLate)
 
     const deadline = useCases.deadline()
-    return andThen(authenticateCaller(route, exchange, deadline), (caller) =>
-      andThen(readInput(route, exchange, params), (input) => {
+    return andThen(authenticateCaller(route, exchange, deadline), (caller) => {
+      if (route.freshMs !== null) useCases.requireFresh(caller as Caller, route.freshMs)
+      return andThen(readInput(route, exchange, params), (input) => {
         if (!exchange.bodyWasLate) return handle(route, exchange, deadline, caller, input)
         // A token may have been revoked while its client was still sending the body.
         return andThen(authenticateCaller(route, exchange, deadline), (caller) =>
           handle(route, exchange, deadline, caller, input),
         )
-      }),
-    )
+      })
+    })
   }
 
   function handle(
@@ -100,17 +106,24 @@ export function createDispatch(
   }
 
   function authenticateCaller(route: Route, exchange: Exchange, deadline: Deadline): MaybePromise<AnyCaller> {
-    const { authorization } = exchange.request.headers
+    const { authorization } = exchange.head
     const authenticate = route.settlesRefusals ? useCases.authenticateForLogout : useCases.authenticate
     switch (route.auth) {
       case 'customer':
-        return andThen(authenticate(bearerToken(authorization), deadline, exchange), (caller) => {
-          if (route.abilities.length > 0) useCases.authorize(caller, route.abilities, exchange)
-          return caller
-        })
+        return andThen(
+          authenticate(bearerToken(authorization, hasTokenScheme), deadline, exchange),
+          (caller) => {
+            if (route.abilities.length > 0) useCases.authorize(caller, route.abilities, exchange)
+            return caller
+          },
+        )
       case 'service':
         return {
-          service: useCases.verifyServiceToken(serviceToken(authorization), route.scopes, exchange),
+          service: useCases.verifyServiceToken(
+            (route.isOAuth ? basicCredentials(authorization) : null) ?? serviceToken(authorization),
+            route.scopes,
+            exchange,
+          ),
         }
       case 'none':
         return ANONYMOUS

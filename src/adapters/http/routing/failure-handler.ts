@@ -40,7 +40,7 @@ export function createFailureHandler(
   }
 
   function logFailure(
-    { requestId, address, traceId, request, route, responded }: Exchange,
+    { requestId, address, traceId, spanId, request, route, responded }: Exchange,
     error: LatchkeyError,
   ): void {
     const { cause } = error
@@ -50,6 +50,7 @@ export function createFailureHandler(
     log[error instanceof Internal ? 'error' : 'warn']('request.failed', {
       request_id: requestId,
       ...(traceId === null ? {} : { trace_id: traceId }),
+      ...(spanId === null ? {} : { span_id: spanId }),
       ...(request.method === undefined ? {} : { method: request.method }),
       ...(route === null ? {} : { route }),
       ...(responded ? { detail: 'The response was broken off.' } : {}),

@@ -22,6 +22,11 @@ interface TypedDeclaration<Pattern extends string, A extends Auth, B, Q, P, R, S
   readonly auth: A
   /** The abilities that the caller's token must have, all of them. */
   readonly abilities?: A extends 'customer' ? readonly string[] : never
+  /**
+   * The longest time since the caller's login, such as `15m`. An older login gets 401 `reauthentication_required` (RFC 9470), a
+   * named token 403 `login_token_required`. Default: any time.
+   */
+  readonly fresh?: A extends 'customer' ? DurationText : never
   /** The scopes that the caller's service token must have. Default: `routes`, which tokens without written scopes have. */
   readonly scopes?: A extends 'service' ? readonly string[] : never
   /** The schema of the path parameters. Default: each is a text. */

@@ -18,6 +18,11 @@ export function createRouter(routes: readonly Route[]): Router {
   for (const route of routes)
     tree.on(route.method, route.path, () => {}, { kind: 'route', route, params: NO_PARAMS } satisfies Match)
   const methods = [...new Set(routes.map(({ method }) => method))]
+  const anyMethod = new Map(
+    routes
+      .filter(({ takesAnyMethod }) => takesAnyMethod)
+      .map((route) => [route.path, { kind: 'route', route, params: NO_PARAMS } satisfies Match]),
+  )
 
   return function match(method, target) {
     if (target === '*') {
@@ -25,7 +30,7 @@ export function createRouter(routes: readonly Route[]): Router {
       throw new InvalidRequest({ closes: false })
     }
     const path = escapePercents(parsePath(target))
-    const found = find(method === 'HEAD' ? 'GET' : method, path)
+    const found = find(method === 'HEAD' ? 'GET' : method, path) ?? anyMethod.get(path) ?? null
     if (found !== null) return found
     const allow = allowHeader(methods.filter((other) => find(other, path) !== null))
     if (allow === null) throw new NotFound()

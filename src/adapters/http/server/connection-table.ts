@@ -14,11 +14,17 @@ export class ConnectionTable {
   readonly #admitted = new Set<Connection>()
   readonly #max: number
   readonly #onDropped: (reason: DropReason) => void
+  readonly #maxIdleSweeps: number
+  #sweeps = 0
 
-  /** `onDropped` is called for each connection that is closed or refused because of a limit. */
-  constructor(max: number, onDropped: (reason: DropReason) => void) {
+  /**
+   * `onDropped` is called for each connection that is closed or refused because of a limit. A connection that was idle
+   * during more than `maxIdleSweeps` calls of `closeIdle` is closed.
+   */
+  constructor(max: number, onDropped: (reason: DropReason) => void, maxIdleSweeps: number) {
     this.#max = max
     this.#onDropped = onDropped
+    this.#maxIdleSweeps = maxIdleSweeps
   }
 
   /** The number of open connections, without the refused ones. */
@@ -63,7 +69,18 @@ export class ConnectionTable {
 
   /** The connection has no request in progress. */
   markIdle(connection: Connection): void {
-    if (this.#admitted.has(connection)) this.#idle.add(connection)
+    if (!this.#admitted.has(connection)) return
+    this.#idle.add(connection)
+    connection.idleSinceSweep = this.#sweeps
+  }
+
+  /** Closes the connections that have waited for a next request for too long. Called at regular intervals. */
+  closeIdle(): void {
+    this.#sweeps += 1
+    for (let oldest = this.#idle.first(); oldest !== null; oldest = this.#idle.first()) {
+      if (this.#sweeps - oldest.idleSinceSweep <= this.#maxIdleSweeps) break
+      this.#close(oldest)
+    }
   }
 
   /** Closes each connection whose client has accepted no byte of its responses for this time. */
@@ -79,9 +96,13 @@ export class ConnectionTable {
     const oldest = this.#idle.first()
     if (oldest === null) return false
     this.#onDropped('idle')
-    this.#release(oldest)
-    oldest.socket.destroy()
+    this.#close(oldest)
     return true
+  }
+
+  #close(connection: Connection): void {
+    this.#release(connection)
+    connection.socket.destroy()
   }
 
   #release(connection: Connection): void {

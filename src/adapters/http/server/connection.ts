@@ -15,6 +15,8 @@ export interface Connection extends Pipeline, Linked<Connection> {
   /** The failure of the parser, or of a refused connection. It is sent after the responses to earlier requests. */
   failure: LatchkeyError | null
   readonly progress: Progress
+  /** The sweep before which it became idle; Infinity before its first request, for which node has a timeout. */
+  idleSinceSweep: number
 }
 
 export function createConnection(socket: Socket): Connection {
@@ -28,6 +30,7 @@ export function createConnection(socket: Socket): Connection {
     ends: false,
     failure: null,
     progress: createProgress(),
+    idleSinceSweep: Infinity,
     older: null,
     newer: null,
     isLinked: false,

@@ -6,25 +6,12 @@ import { RequestTimeout } from '../errors.ts'
 import { CLIENT_GONE } from './client-gone.ts'
 import { type Connection, createConnection, removeItem } from './connection.ts'
 import type { ConnectionTable } from './connection-table.ts'
+import type { ConnectionTracker } from './connection-tracker.ts'
 import type { Exchange } from './exchange.ts'
 import { PipelineScheduler } from './pipelining.ts'
 import { noteHalfClose } from './progress.ts'
 import { refuseConnection } from './refuse.ts'
 import { parserFailure } from './request-checks.ts'
-
-/** Tracks the open exchanges of each socket, and whether the socket may begin another. */
-export interface ConnectionTracker {
-  /** Registers a new connection, or refuses it with 503 at the limit. */
-  add(socket: Socket): void
-  /** Dispatches the exchange after those before it. Ignores it when its connection is already condemned. */
-  begin(exchange: Exchange): void
-  /** Handles an error of node's parser or timeout (`clientError`), or a CONNECT request. */
-  failed(socket: Socket, error: { readonly code?: string | undefined }): void
-  /** The number of exchanges whose response is not completely sent, including the queued ones. */
-  readonly openCount: number
-  /** Calls back when no exchange is open: immediately when there is none now. */
-  whenIdle(idle: () => void): void
-}
 
 export function trackConnections(
   connections: ConnectionTable,
@@ -45,6 +32,8 @@ export function trackConnections(
 
     add(socket) {
       const connection = createConnection(socket)
+      // Node remembers the address from the first read on. After a reset it can no longer be read.
+      const hasAddress = socket.remoteAddress !== undefined
       // For CONNECT, node removes its own listener. An error without a listener ends the process.
       socket.on('error', () => {})
       // Node emits no `close` on queued responses when the connection closes.
@@ -55,7 +44,8 @@ export function trackConnections(
       socket.once('end', () => noteHalfClose(connection.progress))
       const isAdmitted = connections.add(connection)
       pipelines.add(connection)
-      if (!isAdmitted) refuse(connection, new Unavailable())
+      if (!hasAddress) socket.destroy()
+      else if (!isAdmitted) refuse(connection, new Unavailable())
     },
 
     begin(exchange) {
@@ -67,13 +57,23 @@ export function trackConnections(
         return
       }
       if (exchange.closes || !exchange.response.shouldKeepAlive) connection.condemned = true
+      connection.last = exchange
+      // Node assigns the socket only after the response to an earlier request.
+      const isNext = connection.open.length === 0 && exchange.response.socket !== null
+      openCount += 1
+      if (isNext) dispatch(exchange)
+      if (exchange.isSent) {
+        // The usual case, which needs no list and no event.
+        connections.markIdle(connection)
+        report(exchange)
+        return
+      }
+      if (exchange.isDetached) report(exchange)
+      else exchange.onDetached = () => report(exchange)
       if (connection.open.length === 0) connections.markBusy(connection)
       connection.open.push(exchange)
-      connection.last = exchange
-      openCount += 1
       exchange.response.on('close', () => end(exchange, connection))
-      if (connection.open.length === 1) dispatch(exchange)
-      else pipelines.enqueue(connection, exchange)
+      if (!isNext) pipelines.enqueue(connection, exchange)
     },
 
     failed(socket, { code }) {
@@ -109,14 +109,18 @@ export function trackConnections(
   function end(exchange: Exchange, connection: Connection): void {
     // The connection may have ended the exchange before its response closed.
     if (!removeItem(connection.open, exchange)) return
-    openCount -= 1
     if (connection.open.length === 0) connections.markIdle(connection)
     if (!exchange.response.writableFinished) exchange.cancel(CLIENT_GONE)
-    exchange.span?.end(exchange)
-    onEnded(exchange)
+    if (!exchange.isDetached) report(exchange)
     if (exchange.closes) condemn(connection)
     if (connection.isScheduled) pipelines.schedule(connection)
     settle(exchange.request.socket, connection)
+  }
+
+  function report(exchange: Exchange): void {
+    exchange.span?.end(exchange)
+    onEnded(exchange)
+    openCount -= 1
     if (openCount === 0) whenIdle?.()
   }
 

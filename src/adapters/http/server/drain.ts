@@ -4,7 +4,7 @@ import { Unavailable } from '../../../domain/errors.ts'
 import { sendFailure } from '../response/response.ts'
 import { acceptBacklog } from './backlog.ts'
 import type { ConnectionTable } from './connection-table.ts'
-import type { ConnectionTracker } from './connections.ts'
+import type { ConnectionTracker } from './connection-tracker.ts'
 
 const FINAL_RESPONSES_MS = 250
 

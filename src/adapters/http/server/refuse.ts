@@ -7,11 +7,13 @@ import type { LatchkeyError } from '../../../domain/errors.ts'
 import { type HttpReason, STATUS_BY_REASON } from '../failure-reasons.ts'
 import { toFailureResponse } from '../response/failure-response.ts'
 import { COMMON, CONTENT_TYPE } from '../response/response.ts'
+import { toLines } from '../response/whole-response.ts'
 
 const CLOSING_MS = 1000
 const UNREAD = {
   address: null,
   traceId: null,
+  spanId: null,
   method: null,
   route: null,
   beganMs: null,
@@ -54,7 +56,5 @@ function rawFailure(error: LatchkeyError, requestId: string): string {
     'Connection',
     'close',
   ]
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
-  for (let i = 0; i < list.length; i += 2) head += `${list[i]}: ${list[i + 1]}\r\n`
-  return `${head}\r\n${text}`
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${toLines(list)}\r\n${text}`
 }

@@ -1,5 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import type { AccessLog } from '../../../application/ports/access-log.ts'
 import type { DropReason, EndedRequest, RequestSpan } from '../../../application/ports/request-observers.ts'
+import type { ForeignForm } from '../../../domain/foreign-token.ts'
+import type { ResponseHeads } from '../response/whole-response.ts'
 
 /** The server's address and limits. */
 export interface ServerSettings {
@@ -18,6 +21,14 @@ export interface ServerSettings {
   readonly trustedProxies: number
   /** Whether the log includes the messages of errors that are not the service's own. */
   readonly logErrorMessages: boolean
+  /** The systems whose tokens are accepted; `drf` has a scheme of its own. Default: none. */
+  readonly foreignTokens?: readonly ForeignForm[]
+}
+
+/** What the exchanges of one server share. */
+export interface ExchangeSettings extends Pick<ServerSettings, 'bodyLimitBytes' | 'trustedProxies'> {
+  readonly accessLog: AccessLog
+  readonly heads: ResponseHeads
 }
 
 /** Observers of the server. They are called on the hot path: they must not throw or block. */
@@ -33,7 +44,15 @@ export interface ServerHooks {
   /** Called for a request with `X-Forwarded-For` while no proxy is trusted. */
   readonly onUntrustedProxy?: (() => void) | undefined
   /** Creates a span for each request; null without tracing. */
-  readonly tracing?: {
-    serve(request: IncomingMessage, serve: (span: RequestSpan) => void): void
-  } | null
+  readonly tracing?: Tracing | null
+}
+
+/** See `openTelemetryTracing`. */
+interface Tracing {
+  capture(): unknown
+  serve(
+    request: Pick<IncomingMessage, 'method' | 'headers'> & { readonly requestId: string },
+    captured: unknown,
+    serve: (span: RequestSpan) => void,
+  ): void
 }

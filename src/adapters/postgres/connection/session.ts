@@ -1,4 +1,4 @@
-/** A query, and the name of its prepared statement on the server. */
+/** A query, and the name of its prepared statement on the server. With an empty name, each execution is planned for its values. */
 export interface Statement {
   readonly name: string
   readonly text: string

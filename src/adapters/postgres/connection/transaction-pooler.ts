@@ -1,6 +1,9 @@
 import type { Client } from 'pg'
 import { withDirectClient } from './direct-client.ts'
 
+/** A server with a session for each connection responds sooner, unless it is overloaded. */
+const SESSION_MS = 5000
+
 /**
  * Whether the address is that of a transaction pooler, which assigns any free session to each transaction, so that session
  * locks and LISTEN do not work. A query times out after `queryMs` milliseconds; without it, never.
@@ -11,14 +14,20 @@ export function isTransactionPooler(url: string, queryMs?: number): Promise<bool
     connect(async (other) => {
       const own = await backendPid(one)
       await other.query('begin')
-      const others = await backendPid(other)
-      const again = await backendPid(one)
-      await other.query('commit')
-      return own === others || own !== again
+      if ((await backendPid(other)) === own) return true
+      // A pooler whose sessions are all in transactions lets it wait.
+      const again = await backendPid(one, Math.min(SESSION_MS, queryMs ?? SESSION_MS)).catch(nullAfterTimeout)
+      return again !== own
     }),
   )
 }
 
-async function backendPid(client: Client): Promise<number> {
-  return (await client.query('select pg_backend_pid() as pid')).rows[0].pid
+async function backendPid(client: Client, query_timeout?: number): Promise<number> {
+  const query = { text: 'select pg_backend_pid() as pid', ...(query_timeout && { query_timeout }) }
+  return (await client.query(query)).rows[0].pid
+}
+
+function nullAfterTimeout(error: Error): null {
+  if (error.message === 'Query read timeout') return null
+  throw error
 }

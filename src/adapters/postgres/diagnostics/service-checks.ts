@@ -1,5 +1,6 @@
 import type { Statement } from '../connection/session.ts'
 import { TRIGGER_PROBLEMS } from '../revocation/trigger-state.ts'
+import { IS_NEWER_SCHEMA } from '../schema-note.ts'
 
 /** A condition that the database must meet for requests to succeed. */
 export interface ServiceCheck {
@@ -24,12 +25,12 @@ export const SERVICE_CHECKS: readonly ServiceCheck[] = [
     name: 'schema',
     problems: `
       select format('The role finds no table %s through the search_path %s.', name, current_setting('search_path'))
-        from unnest(array['customers', 'login_tokens', 'login_attempts', 'login_attempts_secret']) as name
+        from unnest(array['customers', 'login_tokens', 'one_time_tokens', 'login_attempts', 'login_attempts_secret']) as name
        where to_regclass(name) is null
        union all
       select format('The role finds no function %s through the search_path %s.', name, current_setting('search_path'))
         from unnest(array['latchkey_take_login_slot', 'latchkey_settle_login_slot', 'latchkey_login_keys', 'latchkey_login_row',
-                          'latchkey_say', 'latchkey_listen']) as name
+                          'latchkey_say', 'latchkey_send', 'latchkey_listen_as']) as name
        where to_regproc(name) is null`,
     hint: 'Grant usage on this schema to the role, or move the table or function into the schema of the table latchkey_migrations.',
   },
@@ -39,6 +40,7 @@ export const SERVICE_CHECKS: readonly ServiceCheck[] = [
       select format('The role has no %s privilege on the table %s.', privilege, name)
         from (values ('customers', array['select', 'update']),
                      ('login_tokens', array['select', 'insert', 'update']),
+                     ('one_time_tokens', array['select', 'insert', 'update']),
                      ('login_attempts', array['select', 'insert', 'update']),
                      ('login_attempts_secret', array['select'])) as needed (name, privileges),
              unnest(privileges) as privilege
@@ -46,7 +48,7 @@ export const SERVICE_CHECKS: readonly ServiceCheck[] = [
        union all
       select format('The role has no execute privilege on the function %s.', name)
         from unnest(array['latchkey_take_login_slot', 'latchkey_settle_login_slot', 'latchkey_login_keys', 'latchkey_login_row',
-                          'latchkey_say', 'latchkey_listen']) as name
+                          'latchkey_say', 'latchkey_send', 'latchkey_listen_as']) as name
        where not has_function_privilege(to_regproc(name), 'execute')`,
     hint: 'Grant these privileges to the role in DATABASE_URL.',
   },
@@ -57,8 +59,9 @@ export const SERVICE_CHECKS: readonly ServiceCheck[] = [
         from (values ('customers', 'customers_pkey'), ('customers', 'customers_email_key'),
                      ('login_tokens', 'login_tokens_pkey'), ('login_tokens', 'login_tokens_token_hash_key'),
                      ('login_tokens', 'login_tokens_one_login_key'),
+                     ('one_time_tokens', 'one_time_tokens_pkey'), ('one_time_tokens', 'one_time_tokens_token_hash_key'),
                      ('login_attempts', 'login_attempts_pkey')) as needed (table_name, index_name)
-       where to_regclass(table_name) is not null
+       where to_regclass(table_name) is not null and not ${IS_NEWER_SCHEMA}
          and not exists (
            select from pg_index join pg_class on pg_class.oid = indexrelid
             where indrelid = to_regclass(table_name) and relname = index_name and indisunique and indisvalid)`,

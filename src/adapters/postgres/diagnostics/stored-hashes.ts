@@ -10,8 +10,8 @@ const COUNTS = `
   with page as materialized (
     select id, password_hash from customers where id >= $2 order by id limit ${PAGE_ROWS + 1}),
   hashes as (
-    select case when password_hash ~ '^\\$2[aby]\\$(?:0[4-9]|1[0-5])\\$[./A-Za-z0-9]{53}$'
-                then substr(password_hash, 5, 2)::int end as cost
+    select case when password_hash ~ '^(?:bcrypt_sha256\\$)?\\$2[aby]\\$(?:0[4-9]|1[0-5])\\$[./A-Za-z0-9]{53}$'
+                then substr(right(password_hash, 60), 5, 2)::int end as cost
       from (select password_hash from page order by id limit ${PAGE_ROWS}) as counted
      where password_hash is not null)
   select (select least(count(*), ${PAGE_ROWS}) from page)::int as checked,

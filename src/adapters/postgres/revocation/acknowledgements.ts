@@ -7,6 +7,8 @@ import { createRounds } from './rounds.ts'
 export interface Acknowledgements {
   /** Resolves when every instance has applied all changes committed before the call, after `LEASE_MS` at the latest. */
   settled(): Promise<void>
+  /** The number of other instances that may hold a lease. */
+  count(): number
   /** The listener connection is up: from now on this instance receives the messages of all others. */
   connected(): void
   /** The listener connection is lost: the list of instances is no longer complete. */
@@ -23,8 +25,9 @@ export interface Acknowledgements {
   receivedAcknowledgement(instance: string, n: number): void
 }
 
-/** The name of this instance among those that a round waits for. */
+/** The names of this instance and of its verifiers among those that a round waits for. */
 const OWN = 'own'
+const VERIFIERS = 'verifiers'
 
 /** A request that was sent and not received back, and the callers that wait for it. */
 interface PendingRequest {
@@ -41,10 +44,13 @@ interface PendingRequest {
 export function acknowledgements({
   clock,
   request,
+  settleVerifiers = (done) => done(),
 }: {
   readonly clock: Clock
   /** Sends request `n` to every instance. */
   readonly request: (n: number) => void
+  /** Calls back when no verifier of this instance uses a validation from before the call. Default: at once. */
+  readonly settleVerifiers?: (done: () => void) => void
 }): Acknowledgements {
   const others = createMembership(clock)
   const rounds = createRounds(clock)
@@ -69,6 +75,8 @@ export function acknowledgements({
         })
         requestAcknowledgements()
       }),
+
+    count: () => others.remainingMs().size,
 
     connected() {
       connectedMs = clock.monotonicMs()
@@ -95,6 +103,12 @@ export function acknowledgements({
       const leasesMs = new Map(others.remainingMs())
       // A request whose statement found the triggers changed is never verified: its callers wait for a whole lease.
       if (verifiedRequest < n) leasesMs.set(OWN, LEASE_MS)
+      let isSettled = false
+      settleVerifiers(() => {
+        isSettled = true
+        rounds.acknowledge(n, VERIFIERS)
+      })
+      if (!isSettled) leasesMs.set(VERIFIERS, LEASE_MS)
       rounds.open(n, { callers: pending.callers, leasesMs })
       pending = null
       requestAcknowledgements()

@@ -21,11 +21,13 @@ export function protocolInstance({
   apply,
   warn,
   onReturn = () => {},
+  settleVerifiers = (done) => done(),
 }: InstanceOptions): Instance {
   const lease = createLease(clock)
   const others: Acknowledgements = acknowledgements({
     clock,
     request: (n) => send(encodeNotification({ kind: 'ask', instance: name, n })),
+    settleVerifiers,
   })
   const heartbeats = createHeartbeats(clock, lease.grant)
   /** The fingerprint of the triggers since the cache was last cleared; null until the connection has read one. */
@@ -81,7 +83,9 @@ export function protocolInstance({
     },
 
     holdsLease: lease.holds,
+    lease: lease.left,
     settled: others.settled,
+    otherInstances: others.count,
 
     leave() {
       hasLeft = true
@@ -106,7 +110,7 @@ export function protocolInstance({
         break
       case 'ask':
         if (message.instance === name) others.receivedEcho(message.n)
-        else send(encodeNotification({ kind: 'seen', instance: name, asker: message.instance, n: message.n }))
+        else settleVerifiers(() => acknowledge(message))
         break
       case 'seen':
         if (message.asker === name) others.receivedAcknowledgement(message.instance, message.n)
@@ -115,6 +119,10 @@ export function protocolInstance({
         others.receivedBye(message.instance)
         break
     }
+  }
+
+  function acknowledge({ instance: asker, n }: { readonly instance: string; readonly n: number }): void {
+    send(encodeNotification({ kind: 'seen', instance: name, asker, n }))
   }
 
   /** It may be a change, or the heartbeat of an instance of a later version that holds a lease. */

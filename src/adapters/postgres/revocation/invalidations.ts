@@ -6,6 +6,7 @@ import { BEAT_MS } from './heartbeats.ts'
 import { protocolInstance } from './instance.ts'
 import { LEASE_MS } from './lease.ts'
 import { createListener } from './listener.ts'
+import { OWN_CHANNEL } from './notifications.ts'
 import { createPublisher } from './publisher.ts'
 import { createSuspension, type InvalidationsEvent } from './suspension.ts'
 
@@ -48,6 +49,7 @@ export function postgresInvalidations({
 }: PostgresInvalidationsOptions): PostgresInvalidations {
   const suspension = createSuspension(clock, onEvent)
   const subscribers: ((invalidation: Invalidation) => void)[] = []
+  let settleVerifiers = (done: () => void) => done()
   let problem = 'The listener connection to the database is not up yet.'
 
   const publisher = createPublisher({
@@ -62,15 +64,18 @@ export function postgresInvalidations({
       problem = reason
     },
   })
+  const name = `${OWN_CHANNEL}${randomUUID()}`
   const instance = protocolInstance({
-    name: randomUUID(),
+    name,
     clock,
     send: publisher.publish,
     apply,
     warn: suspension.notDecoded,
     onReturn: onLag,
+    settleVerifiers: (done) => settleVerifiers(done),
   })
   const listener = createListener({
+    instance: name,
     url: directUrl,
     clock,
     onUp: () => instance.connected(),
@@ -88,6 +93,11 @@ export function postgresInvalidations({
       subscribers.push(subscriber)
     },
     isCurrent: instance.holdsLease,
+    lease: instance.lease,
+    onSettle(settle) {
+      settleVerifiers = settle
+    },
+    otherInstances: instance.otherInstances,
     async publish(invalidation) {
       apply(invalidation)
       if (strict) await instance.settled()

@@ -1,3 +1,4 @@
+import type { ProcessLease } from '../../../application/ports/invalidations.ts'
 import type { Clock } from '../../../lib/clock.ts'
 
 /** How long after it was sent a returned heartbeat allows cached validations to be used, in milliseconds. */
@@ -23,6 +24,8 @@ export interface Lease {
   end(): void
   /** Whether the lease is valid now. */
   holds(): boolean
+  /** Returns what remains of the lease, or null when it is not valid now. */
+  left(): ProcessLease | null
 }
 
 /** Creates a lease. It reads the clocks on each call of `holds`, so that a process finds it expired after a pause. */
@@ -35,13 +38,20 @@ export function createLease(clock: Clock): Lease {
     end() {
       sentAt = null
     },
-    holds() {
-      if (sentAt === null) return false
-      if (clock.monotonicMs() - sentAt.monotonicMs >= LEASE_MS - MARGIN_MS) return false
-      // The monotonic clock stops while the machine sleeps. The wall clock does not, but it may be set.
-      const wallElapsedMs = clock.nowMs() - sentAt.wallMs
-      return wallElapsedMs >= 0 && wallElapsedMs < LEASE_MS - MARGIN_MS
+    holds,
+    left() {
+      if (sentAt === null || !holds()) return null
+      const elapsedMs = Math.max(clock.monotonicMs() - sentAt.monotonicMs, clock.nowMs() - sentAt.wallMs)
+      return { leftMs: LEASE_MS - MARGIN_MS - elapsedMs, endMs: sentAt.monotonicMs + LEASE_MS }
     },
+  }
+
+  function holds(): boolean {
+    if (sentAt === null) return false
+    if (clock.monotonicMs() - sentAt.monotonicMs >= LEASE_MS - MARGIN_MS) return false
+    // The monotonic clock stops while the machine sleeps. The wall clock does not, but it may be set.
+    const wallElapsedMs = clock.nowMs() - sentAt.wallMs
+    return wallElapsedMs >= 0 && wallElapsedMs < LEASE_MS - MARGIN_MS
   }
 }
 

@@ -19,6 +19,7 @@ const LISTEN_TIMEOUT_MS = 120_000
 
 /** Opens the listener connection. `url` must not be that of a transaction pooler, which loses notifications. */
 export function createListener({
+  instance,
   url,
   clock,
   onUp,
@@ -26,6 +27,8 @@ export function createListener({
   onPublicNotification,
   onDown,
 }: {
+  /** The name of the instance, a UUID after `@`. */
+  readonly instance: string
   readonly url: string
   readonly clock: Clock
   /** Called when the connection listens, before it receives a notification. */
@@ -39,7 +42,7 @@ export function createListener({
   const connection = createReconnectingClient({
     url,
     name: 'latchkey listener',
-    prepare: (client) => client.query(LISTEN),
+    prepare: (client) => client.query(listenAs(instance)),
     onUp(client) {
       receivedMs = clock.monotonicMs()
       client.on('notification', ({ channel, payload = '' }) => {
@@ -66,7 +69,9 @@ export function createListener({
 }
 
 // One statement, and so one transaction. The type of the driver lacks the timeout of one query.
-const LISTEN: QueryConfig & { readonly query_timeout: number } = {
-  text: `select latchkey_listen(); listen ${PUBLIC_CHANNEL}`,
-  query_timeout: LISTEN_TIMEOUT_MS,
+function listenAs(instance: string): QueryConfig & { readonly query_timeout: number } {
+  return {
+    text: `select latchkey_listen_as('${instance}'); listen ${PUBLIC_CHANNEL}`,
+    query_timeout: LISTEN_TIMEOUT_MS,
+  }
 }

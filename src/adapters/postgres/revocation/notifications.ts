@@ -6,6 +6,12 @@ import type { Invalidation } from '../../../application/ports/invalidations.ts'
  */
 export const PUBLIC_CHANNEL = 'latchkey'
 
+/**
+ * The name of an instance that receives its acknowledgements on a channel of its own begins with this. To an instance of the
+ * earlier version, they are sent on the channel of all. The function `latchkey_send` in `sql/` decides.
+ */
+export const OWN_CHANNEL = '@'
+
 /** The version of the message format of triggers and instances. */
 const VERSION = '1'
 
@@ -16,7 +22,7 @@ export type ProtocolMessage =
   | { readonly kind: 'beat'; readonly instance: string; readonly n: number }
   /** Asks every instance to acknowledge when it has applied everything before this message. */
   | { readonly kind: 'ask'; readonly instance: string; readonly n: number }
-  /** The acknowledgement of an ask. */
+  /** The acknowledgement of an ask, for the asker alone. */
   | { readonly kind: 'seen'; readonly instance: string; readonly asker: string; readonly n: number }
   /** The instance has stopped serving. */
   | { readonly kind: 'bye'; readonly instance: string }

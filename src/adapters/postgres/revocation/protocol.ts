@@ -1,4 +1,4 @@
-import type { Invalidation } from '../../../application/ports/invalidations.ts'
+import type { Invalidation, ProcessLease } from '../../../application/ports/invalidations.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { TriggerState } from './trigger-state.ts'
 
@@ -18,8 +18,12 @@ export interface Instance {
   beat(): void
   /** Whether cached validations may be used now. */
   holdsLease(): boolean
+  /** Returns what remains of the lease, or null without one. */
+  lease(): ProcessLease | null
   /** Resolves when every instance has applied all changes committed before the call. */
   settled(): Promise<void>
+  /** The number of other instances that may hold a lease. */
+  otherInstances(): number
   /** Ends the lease and publishes that this instance has stopped serving. */
   leave(): void
 }
@@ -35,6 +39,8 @@ export interface InstanceOptions {
   readonly apply: (invalidation: Invalidation) => void
   /** Called with a notification that cannot be decoded. */
   readonly warn: (payload: string) => void
+  /** Calls back when no verifier of this instance uses a validation from before the call. Default: at once. */
+  readonly settleVerifiers?: ((done: () => void) => void) | undefined
   /** Called with the milliseconds that each heartbeat took to return. */
   readonly onReturn?: ((lagMs: number) => void) | undefined
 }

@@ -99,7 +99,7 @@ const PUBLISH = {
   name: 'publish',
   text: `
     select set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '800ms', true),
-           (select count(latchkey_say(payload)) from unnest($1::text[]) as payload)`,
+           (select count(latchkey_send(payload)) from unnest($1::text[]) as payload)`,
 }
 
 const PUBLISH_AND_VERIFY = {

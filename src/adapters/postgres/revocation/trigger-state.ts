@@ -1,3 +1,5 @@
+import { IS_NEWER_SCHEMA } from '../schema-note.ts'
+
 /** The state of the triggers that publish changes, as one statement found it. */
 export interface TriggerState {
   /**
@@ -20,11 +22,14 @@ const TRIGGERS = `
          ('login_tokens', 'publish_truncate', 'A', 'latchkey_publish_truncation', '025d0db8e1298bbb52cf01537e86ff2e'),
          ('login_tokens', 'publish_replicated', 'R', 'latchkey_publish_replicated_token', '6d8bca23490b069104acf60416ce9814')`
 
-/** The functions that those of the triggers call, and `latchkey_listen`. */
+/** The functions that those of the triggers call, and those by which instances exchange messages. */
 const FUNCTIONS = `
   values ('latchkey_publish', 'cb5bbf104aa23f0f4353cb9ee6212ab7'),
          ('latchkey_say', '3621af162536d56788f9008a58150d96'),
          ('latchkey_listen', 'b05008405d5cd8e4cb1f47f6952d31d3'),
+         ('latchkey_own_channel', 'bfb49f33a121f85060c0ff0d2b47cc88'),
+         ('latchkey_send', 'd35a84edd4bf23cb6e4edd2d058cf6e9'),
+         ('latchkey_listen_as', '8a63372ef1d4b4c69d53b8264d68ee6a'),
          ('latchkey_is_token_changed', 'df779a4068ccd59c44d2126386d894ec'),
          ('latchkey_is_customer_changed', '9988736e1b3d37d2a17e06296c60a2e7')`
 
@@ -43,12 +48,13 @@ export const TRIGGER_PROBLEMS = `
     from (${TRIGGERS}) as expected (of_table, trigger, fires, function, body)
     left join pg_trigger on tgrelid = to_regclass(of_table) and tgname = trigger
     left join pg_proc on pg_proc.oid = tgfoid
-   where (tgenabled, proname, ${BODY}) is distinct from (fires::"char", function::name, body)
+   where tgenabled is distinct from fires::"char"
+      or (proname, ${BODY}) is distinct from (function::name, body) and not ${IS_NEWER_SCHEMA}
    union all
   select format('The function %s is missing or does not match this version.', name)
     from (${FUNCTIONS}) as expected (name, body)
     left join pg_proc on proname = name and pg_function_is_visible(oid)
-   where ${BODY} is distinct from body
+   where pg_proc.oid is null or ${BODY} is distinct from body and not ${IS_NEWER_SCHEMA}
    union all
   select format('Any role may create functions in the schema %1$I, and those of the triggers would call them. Run as its owner: revoke create on schema %1$I from public;',
                 current_schema())

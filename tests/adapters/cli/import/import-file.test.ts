@@ -154,6 +154,6 @@ describe('customer import', () => {
         ),
     }).run(['customer', 'import', file])
     assert.deepEqual([code, stdout], [1, 'Imported: 500, already there: 0, refused: 0.\n'])
-    assert.match(stderr, /^latchkey: The service cannot answer right now[^\n]+\n$/)
+    assert.match(stderr, /^latchkey: The service cannot respond right now[^\n]+\n$/)
   })
 })

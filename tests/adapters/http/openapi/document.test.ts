@@ -160,6 +160,7 @@ describe('the failures of an operation', () => {
       'postLogin',
       [
         'invalid_credentials',
+        'too_many_sessions',
         'too_many_requests',
         'invalid_json',
         'unsupported_media_type',

@@ -5,7 +5,7 @@ import { requireSameOrigin } from '../../../../src/adapters/http/ops-page/same-o
 import { COLUMNS } from '../../../../src/adapters/ops/columns.ts'
 import type { SampleTable } from '../../../../src/adapters/ops/samples.ts'
 import type { Called } from '../../../../src/testing/call.ts'
-import { type RunningApp, SERVICE_SECRET, startApp } from '../../../support/running-app.ts'
+import { PASSWORD, type RunningApp, SERVICE_SECRET, startApp } from '../../../support/running-app.ts'
 
 const ID = '3f2b1c9e-5d47-4a86-9c1d-0f6e8a7b2c34'
 const EMAIL = 'needle@example.com'
@@ -54,7 +54,7 @@ function ask(
 }
 
 const fetchStatus = async (token: string) => (await app.call('/api/me', { token })).status
-const find = async () => (await ask('customer', { email: ` ${EMAIL.toUpperCase()} ` })).body
+const find = async () => (await ask('customer', { search: ` ${EMAIL.toUpperCase()} ` })).body
 
 describe('the operator’s page', () => {
   test('has public files, with the content security policy of the documentation', async () => {
@@ -69,7 +69,7 @@ describe('the operator’s page', () => {
     for (const token of [null, tokens.login, `${SERVICE_SECRET}x`]) {
       const responses = [
         await app.call('/ops/live', { method: 'GET', token }),
-        await app.call('/ops/customer', { token, body: { email: EMAIL }, headers: FROM_HERE }),
+        await app.call('/ops/customer', { token, body: { search: EMAIL }, headers: FROM_HERE }),
         await app.call('/ops/revoke', { token, body: { customer_id: ID, token_id: ID }, headers: FROM_HERE }),
         await app.call('/ops/revoke-all', { token, body: { customer_id: customerId }, headers: FROM_HERE }),
       ]
@@ -84,7 +84,7 @@ describe('the operator’s page', () => {
     const token = MONITOR_SECRET
     for (const response of [
       await app.call('/ops/live', { method: 'GET', token }),
-      await app.call('/ops/customer', { token, body: { email: EMAIL }, headers }),
+      await app.call('/ops/customer', { token, body: { search: EMAIL }, headers }),
       await app.call('/ops/revoke', { token, body: { customer_id: ID, token_id: ID }, headers }),
       await app.call('/ops/revoke-all', { token, body: { customer_id: customerId }, headers }),
     ]) {
@@ -108,7 +108,7 @@ describe('the operator’s page', () => {
   ] as const) {
     test(`refuses a request from ${from}`, async () => {
       for (const [path, body] of [
-        ['customer', { email: EMAIL }],
+        ['customer', { search: EMAIL }],
         ['revoke-all', { customer_id: customerId }],
       ] as const) {
         const response = await ask(path, body, headers)
@@ -119,7 +119,7 @@ describe('the operator’s page', () => {
   }
 
   test('accepts a request of its own origin without Sec-Fetch-Site', async () => {
-    const { status } = await ask('customer', { email: EMAIL }, { ...OWN, Origin: app.url })
+    const { status } = await ask('customer', { search: EMAIL }, { ...OWN, Origin: app.url })
     assert.equal(status, 200)
   })
 
@@ -133,12 +133,28 @@ describe('the operator’s page', () => {
     for (const secret of [tokens.login, ...tokens.bots]) assert.ok(!text.includes(secret.slice(3, 20)))
     assert.doesNotMatch(text, /[0-9a-f]{64}/)
 
-    assert.deepEqual((await ask('customer', { email: 'unknown@example.com' })).body.customer, null)
-    for (const email of ['', 'a\u0000@example.com', null])
-      assert.equal((await ask('customer', { email })).status, 422)
+    assert.deepEqual((await ask('customer', { search: 'unknown@example.com' })).body.customer, null)
+    for (const search of ['', 'a\u0000@example.com', null])
+      assert.equal((await ask('customer', { search })).status, 422)
     assert.equal((await ask('revoke', { customer_id: customerId, token_id: "' or 1=1" })).status, 422)
+    // By the id of the customer, and of a token in either case.
+    for (const search of [customerId, found[0].id, found[0].id.toUpperCase()])
+      assert.equal((await ask('customer', { search })).body.customer.id, customerId)
+    assert.equal((await ask('customer', { search: ID })).body.customer, null)
     // Only `revoke-all` revokes all tokens.
     assert.equal((await ask('revoke', { customer_id: customerId })).status, 422)
+  })
+
+  test('shows the sessions of a customer with their devices, which end with a logout', async () => {
+    const { email } = await app.addCustomer()
+    const { body } = await app.call('/api/login', { body: { email, password: PASSWORD, device: 'a phone' } })
+    const { sessions, tokens: found } = (await ask('customer', { search: email })).body
+    const { id, device, last_used_at } = sessions[0]
+    assert.deepEqual([sessions.length, id, device, last_used_at], [1, found[0].id, 'a phone', null])
+    const names = ['created_at', 'device', 'expires_at', 'id', 'last_used_at']
+    assert.deepEqual(Object.keys(sessions[0]).sort(), names)
+    await app.call('/api/logout', { token: body.token })
+    assert.deepEqual((await ask('customer', { search: email })).body.sessions, [])
   })
 
   test('revokes one token by its id, then all of the customer, and audits the service token', async () => {
@@ -168,14 +184,45 @@ describe('the operator’s page', () => {
     assert.deepEqual([events.length, events[1].token_id], [2, undefined])
   })
 
+  test('audits each view with the service token and the customer, also a search that finds none', async () => {
+    const from = app.auditLines.length
+    const { headers } = await ask('customer', { search: EMAIL })
+    await ask('customer', { search: 'nobody@example.com' })
+    const events = app.auditLines.slice(from).map((line) => JSON.parse(line))
+    const common = { event: 'customer.viewed', service: 'tests', address: '127.0.0.1' }
+    assert.deepEqual(
+      events.map(({ event, service, address, customer_id }) => ({ event, service, address, customer_id })),
+      [
+        { ...common, customer_id: customerId },
+        { ...common, customer_id: null },
+      ],
+    )
+    assert.equal(events[0].request_id, headers.get('x-request-id'))
+  })
+
+  test('counts all active tokens, also when the list is cut', async () => {
+    const { id, email } = await app.addCustomer()
+    await app.database.sql(
+      `insert into login_tokens (id, customer_id, name, token_hash, abilities, created_at)
+       select gen_random_uuid(), $1, 'bot', sha256(n::text::bytea), '{}', now() from generate_series(1, 1001) as n`,
+      [id],
+    )
+    const { active, tokens: shown, more } = (await ask('customer', { search: email })).body
+    assert.deepEqual([active, shown.length, more], [1001, 200, 801])
+  })
+
   test('samples every metric of the service, without the requests of the page itself', async () => {
     const live = async () => (await app.call('/ops/live', { method: 'GET', token: SERVICE_SECRET })).body
-    const { samples, instance, ...rest } = await live()
-    assert.deepEqual(rest, { success: true, version: '1.2.3', every_ms: 25, keep: 400 })
+    const { samples, instance, events, ...rest } = await live()
+    const fixed = { success: true, version: '1.2.3', every_ms: 25, keep: 400, workers: 1 }
+    assert.deepEqual(rest, { ...fixed, other_instances: 0, verifiers: [], problems: [] })
+    assert.equal(events[0].title, 'Started, version 1.2.3')
     assert.match(instance, /^\S+:\d+$/)
     // By now, the page and customers have sent many requests.
     const table: SampleTable = samples
-    for (const name of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {
+    // The audit log of this service has no file, and so no disk.
+    const names = Object.keys(COLUMNS).filter((name) => name !== 'disk_free_share')
+    for (const name of names as (keyof typeof COLUMNS)[]) {
       assert.equal(table[name].length, table.at_ms.length)
       assert.ok(
         table[name].some((value) => value !== null),
@@ -217,7 +264,14 @@ describe('the operator’s page', () => {
   test('returns 404 unless OPS is on', async () => {
     const silent = await startApp({ database: app.database })
     try {
-      for (const path of [...FILES, '/ops/live', '/ops/customer', '/ops/revoke', '/ops/revoke-all'])
+      for (const path of [
+        ...FILES,
+        '/ops/live',
+        '/ops/customer',
+        '/ops/revoke',
+        '/ops/revoke-all',
+        '/ops/unlock',
+      ])
         for (const method of ['GET', 'POST'])
           assert.equal(
             (await silent.call(path, { method, token: SERVICE_SECRET, headers: FROM_HERE })).status,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
 import {
   leaseTimedInvalidations,
   type PostgresInvalidations,
@@ -101,6 +102,27 @@ describe('Invalidations among instances', () => {
       await one.publish({ kind: 'digest', digest })
       assert.ok(other.applied.some((each) => each.kind === 'digest' && each.digest === digest))
     }
+  })
+
+  it('send an acknowledgement to its asker alone, or to all for an asker of the version before', async () => {
+    const instances = [await join(stores.database), await join(stores.database), await join(stores.database)]
+    const heard: string[] = []
+    const listener = new Client({ connectionString: stores.database.url })
+    await listener.connect()
+    cleanUps.push(() => listener.end())
+    listener.on('notification', ({ payload = '' }) => heard.push(payload))
+    await listener.query('select latchkey_listen()')
+    const heardOf = (kind: string) => heard.filter((payload) => payload.startsWith(`1 ${kind} `))
+
+    await sleep(LEASE_MS)
+    const beganMs = performance.now()
+    for (const one of instances) await one.publish({ kind: 'everything' })
+    assert.ok(performance.now() - beganMs < LEASE_MS, 'a lease had to expire')
+    await until(() => heardOf('ask').length === instances.length)
+
+    await stores.database.sql("select latchkey_say('1 ask an-earlier-instance 1')")
+    await until(() => heardOf('seen').length === instances.length)
+    assert.ok(heardOf('seen').every((payload) => payload.endsWith(' an-earlier-instance 1')))
   })
 
   it('resolve a publication when the lease of an unresponsive instance has expired', async () => {

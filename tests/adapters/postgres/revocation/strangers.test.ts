@@ -60,6 +60,9 @@ describe('A role that may only connect', () => {
       'select name from latchkey_channel',
       "select latchkey_say('1 forget')",
       'select latchkey_listen()',
+      "select latchkey_send('1 forget')",
+      "select latchkey_listen_as('@a')",
+      "select latchkey_own_channel('@a')",
       "select latchkey_publish('digests', array['d1'])",
       "select latchkey_announce('digests', array['d1'])",
     ])

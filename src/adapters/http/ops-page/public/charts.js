@@ -15,13 +15,14 @@ const readColor = (name) => getComputedStyle(document.documentElement).getProper
 export function createCharts({ place, slider, moment }) {
   let samples = { at_ms: [] }
   let spanMs = 0
+  let events = []
   /** Null for the last sample, which changes. */
   let chosen = null
   /** The sample under the pointer, while it is over a chart. */
   let pointed = null
   /** Whether the slider was moved after the pointer, which may rest on a chart. */
   let isSteered = false
-  const cards = CHARTS.map((chart) => createCard(chart, { range, onPointed }))
+  const cards = CHARTS.map((chart) => createCard(chart, { range, onPointed, events: () => events }))
   place.replaceChildren(...cards.map(({ card }) => card))
 
   new ResizeObserver(() => {
@@ -46,9 +47,12 @@ export function createCharts({ place, slider, moment }) {
   })
 
   return {
-    /** Shows the samples. The charts cover `allMs` milliseconds. */
-    update(table, allMs) {
+    /** The first and the last second of the charts. */
+    range,
+    /** Shows the samples and marks the events. The charts cover `allMs` milliseconds. */
+    update(table, allMs, marked) {
       samples = table
+      events = marked
       spanMs = allMs
       const last = Math.max(0, samples.at_ms.length - 1)
       slider.max = String(last)
@@ -98,7 +102,7 @@ export function createCharts({ place, slider, moment }) {
   }
 }
 
-function createCard(chart, { range, onPointed }) {
+function createCard(chart, { range, onPointed, events }) {
   const { title, format, series, empty, headline, detail } = chart
   const id = `chart-${title.toLowerCase().replaceAll(' ', '-')}`
   const values = series.map(() => element('dd', { textContent: NOTHING }))
@@ -109,7 +113,7 @@ function createCard(chart, { range, onPointed }) {
   const card = element(
     'article',
     { className: 'card chart', 'aria-labelledby': id },
-    element('h2', { id, textContent: title }),
+    element('h3', { id, textContent: title }),
     element('p', { className: 'headline' }, big, ' ', small),
     element('div', { className: 'frame' }, drawing, note),
     element(
@@ -130,7 +134,11 @@ function createCard(chart, { range, onPointed }) {
       ),
     ),
   )
-  const plot = new uPlot(plotOptions(chart, range, onPointed), [[], ...series.map(() => [])], drawing)
+  const plot = new uPlot(
+    plotOptions(chart, { range, onPointed, events }),
+    [[], ...series.map(() => [])],
+    drawing,
+  )
 
   return {
     card,
@@ -160,7 +168,10 @@ function createCard(chart, { range, onPointed }) {
   }
 }
 
-function plotOptions({ format, series, least = 0, most, stepped = false, ticks }, range, onPointed) {
+function plotOptions(
+  { format, series, least = 0, most, stepped = false, ticks },
+  { range, onPointed, events },
+) {
   return {
     width: 320,
     height: HEIGHT,
@@ -184,7 +195,8 @@ function plotOptions({ format, series, least = 0, most, stepped = false, ticks }
       }),
       axis({
         space: 26,
-        size: 58,
+        // As wide as `10,000 /min`.
+        size: 72,
         values: (_plot, splits) => splits.map(format),
         ...(ticks !== undefined && { splits: ticks }),
       }),
@@ -201,8 +213,28 @@ function plotOptions({ format, series, least = 0, most, stepped = false, ticks }
         ...(stepped && { paths: uPlot.paths.stepped({ align: 1 }) }),
       })),
     ],
-    hooks: { setCursor: [onPointed] },
+    hooks: { setCursor: [onPointed], drawClear: [(plot) => drawEvents(plot, events())] },
   }
+}
+
+const EVENT_COLORS = { bad: '--red', good: '--green', neutral: '--grey' }
+
+/** Draws a vertical line for each event, behind the series. */
+function drawEvents(plot, events) {
+  const { ctx, bbox } = plot
+  ctx.save()
+  ctx.lineWidth = devicePixelRatio
+  ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio])
+  for (const { at_ms, kind } of events) {
+    const x = plot.valToPos(at_ms / 1000, 'x', true)
+    if (x < bbox.left || x > bbox.left + bbox.width) continue
+    ctx.strokeStyle = readColor(EVENT_COLORS[kind])
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top)
+    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.stroke()
+  }
+  ctx.restore()
 }
 
 /** Returns the indexes of the values whose neighbours are both missing. */

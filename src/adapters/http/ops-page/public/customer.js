@@ -13,7 +13,7 @@ export function createCustomerSearch(failed) {
 
   byId('search').addEventListener('submit', (event) => {
     event.preventDefault()
-    find(byId('email').value)
+    find(byId('text').value.trim())
   })
   return {
     clear() {
@@ -27,13 +27,15 @@ export function createCustomerSearch(failed) {
   }
 
   /** A late response does not replace that of a later search. */
-  async function find(email, before = '') {
+  async function find(search, before = '') {
     const turn = ++lastTurn
     try {
-      const response = await ask('customer', { email })
+      const response = await ask('customer', { search })
       if (turn !== lastTurn) return
-      found.replaceChildren(...(response.customer === null ? [] : [customerCard(response)]))
-      say(response.customer === null ? 'No customer has this e-mail.' : before || describeCount(response))
+      found.replaceChildren(...(response.customer === null ? [] : [customerCard(response, search)]))
+      say(response.customer === null ? describeMiss(search) : before || describeCount(response))
+      // On a phone the keyboard covers what is below the field.
+      byId('search').scrollIntoView({ block: 'start' })
     } catch (error) {
       if (turn !== lastTurn) return
       // The earlier customer must not be shown below another e-mail.
@@ -42,8 +44,7 @@ export function createCustomerSearch(failed) {
     }
   }
 
-  function customerCard({ customer, tokens, more }) {
-    const active = filterActive(tokens)
+  function customerCard({ customer, login_limits, sessions, active, tokens, more }, search) {
     return element(
       'article',
       { className: 'card', 'aria-labelledby': 'who' },
@@ -62,51 +63,59 @@ export function createCustomerSearch(failed) {
         customer.disabled_at === null ? '' : ` · disabled ${formatTime(customer.disabled_at)}`,
       ),
       element('p', {}, element('code', { textContent: customer.id })),
+      element(
+        'div',
+        { className: 'limits' },
+        element('p', { textContent: describeLimits(login_limits) }),
+        button('Unlock', 'plain', false, () => unlock(customer)),
+      ),
+      sessions.length === 0
+        ? element('p', { className: 'quiet', textContent: 'No sessions.' })
+        : sessionTable(customer, sessions),
       tokens.length === 0
         ? element('p', { className: 'quiet', textContent: 'No tokens.' })
-        : tokenTable(customer, tokens),
-      more === 0 ? null : element('p', { className: 'quiet', textContent: `And ${more} older ones.` }),
+        : tokenTable(customer, tokens, search.toLowerCase()),
+      more === 0
+        ? null
+        : element('p', { className: 'quiet', textContent: `And ${more} more, of ${more + tokens.length}.` }),
     )
   }
 
-  // The roles are explicit, because on a narrow screen browsers no longer treat the rows as a table.
-  function tokenTable(customer, tokens) {
-    const heads = ['Name', 'State', 'Abilities', 'Created', 'Last used', 'Expires', 'Id', 'Action']
-    return element(
-      'table',
-      { role: 'table', 'aria-label': 'Tokens' },
-      element(
-        'thead',
-        { role: 'rowgroup' },
-        element(
-          'tr',
-          { role: 'row' },
-          heads.map((textContent) => element('th', { role: 'columnheader', scope: 'col', textContent })),
-        ),
-      ),
-      element(
-        'tbody',
-        { role: 'rowgroup' },
-        tokens.map((token) => {
-          const cells = [
-            element('strong', { textContent: token.name }),
-            element('span', { className: `chip ${token.state}`, textContent: token.state }),
-            token.abilities.length === 0
-              ? 'none'
-              : element('code', { textContent: token.abilities.join(' ') }),
-            formatTime(token.created_at),
-            formatTime(token.last_used_at),
-            formatTime(token.expires_at),
-            element('code', { className: 'id', textContent: token.id }),
-            token.state === 'active' ? revokeButton(customer, token) : '',
-          ]
-          return element(
-            'tr',
-            { role: 'row' },
-            cells.map((cell, at) => element('td', { role: 'cell', 'data-head': heads[at] }, cell)),
-          )
-        }),
-      ),
+  function sessionTable(customer, sessions) {
+    return dataTable(
+      'Sessions',
+      ['Device', 'Since', 'Last used', 'Expires', 'Id', 'Action'],
+      sessions.map((session) => ({
+        className: '',
+        cells: [
+          element('strong', { textContent: session.device ?? 'unnamed' }),
+          formatTime(session.created_at),
+          formatTime(session.last_used_at),
+          formatTime(session.expires_at),
+          element('code', { className: 'id', textContent: session.id }),
+          revokeButton(customer, { id: session.id, name: 'login' }),
+        ],
+      })),
+    )
+  }
+
+  function tokenTable(customer, tokens, sought) {
+    return dataTable(
+      'Tokens',
+      ['Name', 'State', 'Abilities', 'Created', 'Last used', 'Expires', 'Id', 'Action'],
+      tokens.map((token) => ({
+        className: token.id === sought ? 'sought' : '',
+        cells: [
+          element('strong', { textContent: token.name }),
+          element('span', { className: `chip ${token.state}`, textContent: token.state }),
+          token.abilities.length === 0 ? 'none' : element('code', { textContent: token.abilities.join(' ') }),
+          formatTime(token.created_at),
+          formatTime(token.last_used_at),
+          formatTime(token.expires_at),
+          element('code', { className: 'id', textContent: token.id }),
+          token.state === 'active' ? revokeButton(customer, token) : '',
+        ],
+      })),
     )
   }
 
@@ -147,6 +156,19 @@ export function createCustomerSearch(failed) {
     if (turn === lastTurn && found.hasChildNodes()) await find(customer.email, done)
   }
 
+  /** Forgets the failed logins. Searches again to show what counts now. */
+  async function unlock(customer) {
+    const turn = ++lastTurn
+    try {
+      const { unlocked } = await ask('unlock', { email: customer.email })
+      if (turn !== lastTurn) return
+      await find(customer.email, unlocked ? 'The failed logins are forgotten.' : 'The customer was deleted.')
+      message.focus()
+    } catch (error) {
+      if (turn === lastTurn) fail(error)
+    }
+  }
+
   /** Shows the error, and what is known about the action. */
   function fail(error, known = '') {
     const problem = error instanceof Refused ? error.message : 'The service did not respond.'
@@ -160,13 +182,58 @@ export function createCustomerSearch(failed) {
   }
 }
 
-function filterActive(tokens) {
-  return tokens.filter(({ state }) => state === 'active').length
+// The roles are explicit, because on a narrow screen browsers no longer treat the rows as a table.
+function dataTable(label, heads, rows) {
+  return element(
+    'table',
+    { role: 'table', 'aria-label': label },
+    element('caption', { textContent: label }),
+    element(
+      'thead',
+      { role: 'rowgroup' },
+      element(
+        'tr',
+        { role: 'row' },
+        heads.map((textContent) => element('th', { role: 'columnheader', scope: 'col', textContent })),
+      ),
+    ),
+    element(
+      'tbody',
+      { role: 'rowgroup' },
+      rows.map(({ className, cells }) =>
+        element(
+          'tr',
+          { role: 'row', className },
+          cells.map((cell, at) => element('td', { role: 'cell', 'data-head': heads[at] }, cell)),
+        ),
+      ),
+    ),
+  )
 }
 
-function describeCount({ tokens }) {
-  const active = filterActive(tokens)
+function describeMiss(search) {
+  return search.includes('@') ? 'No customer has this e-mail.' : 'No customer or token has this ID.'
+}
+
+function describeCount({ active }) {
   return active === 1 ? '1 active token.' : `${active} active tokens.`
+}
+
+function describeLimits(limits) {
+  if (limits === null) return 'Failed logins are counted in memory and cannot be listed.'
+  const { failures, locked_addresses, guesses_until } = limits
+  if (failures === 0 && guesses_until === null) return 'No failed logins count.'
+  return [
+    `${failures} failed ${failures === 1 ? 'login counts' : 'logins count'}.`,
+    locked_addresses === 0
+      ? ''
+      : `Logins are refused from ${locked_addresses === 1 ? '1 address' : `${locked_addresses} addresses`}.`,
+    guesses_until === null
+      ? ''
+      : `Until ${formatTime(guesses_until)}, logins are refused from addresses that are new for this account.`,
+  ]
+    .filter(Boolean)
+    .join(' ')
 }
 
 /** Asks the operator to confirm. */

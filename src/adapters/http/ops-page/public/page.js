@@ -1,6 +1,10 @@
 import { createCharts } from './charts.js'
 import { createCustomerSearch } from './customer.js'
+import { showEvents } from './events.js'
+import { createInstanceNotice } from './instances.js'
 import { ask, Refused, useToken } from './service.js'
+import { showProblems, showVerdict } from './verdict.js'
+import { showVerifiers } from './verifiers.js'
 
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' })
 const RETRY_MS = 2000
@@ -12,6 +16,9 @@ const search = createCustomerSearch(closeIfRefused)
 let charts = null
 let timer = 0
 let isOpen = false
+/** When the service stopped responding; null while it responds. */
+let silentSinceMs = null
+const noteInstance = createInstanceNotice(byId('instances'))
 /** Counts how often the page was opened or closed: a response to an earlier request is not shown. */
 let opening = 0
 /** The newest sample that was shown, and when it was first shown. */
@@ -47,7 +54,7 @@ function open(live) {
     byId(id).hidden = hidden
   charts ??= createCharts({ place: byId('charts'), slider: byId('slider'), moment: byId('moment') })
   show(live)
-  byId('charts').focus({ preventScroll: true })
+  byId('text').focus({ preventScroll: true })
 }
 
 function close(message) {
@@ -63,7 +70,9 @@ function close(message) {
   ])
     byId(id).hidden = hidden
   byId('source').textContent = ''
-  state('Closed', '')
+  silentSinceMs = null
+  noteInstance.clear()
+  showVerdict(null)
   byId('refused').textContent = message
   byId('token').focus()
 }
@@ -76,12 +85,22 @@ async function refresh() {
     if (turn === opening) show(live)
   } catch (error) {
     if (turn !== opening || closeIfRefused(error)) return
-    state('No response: retrying', 'bad')
+    silentSinceMs ??= Date.now()
+    showVerdict([
+      {
+        severity: 'page',
+        title: 'The service does not respond',
+        effect: 'The page keeps trying.',
+        since_ms: silentSinceMs,
+      },
+    ])
     again(RETRY_MS)
   }
 }
 
-function show({ instance, version, every_ms, keep, samples }) {
+function show(live) {
+  const { instance, version, every_ms, keep, samples, problems, events, verifiers } = live
+  silentSinceMs = null
   const lastMs = samples.at_ms.at(-1)
   byId('source').textContent =
     `${instance} · ${version} · ${lastMs === undefined ? 'no sample yet' : TIME.format(lastMs)}`
@@ -89,9 +108,23 @@ function show({ instance, version, every_ms, keep, samples }) {
   if (lastMs !== newest.atMs) newest = { atMs: lastMs, sinceMs: nowMs }
   // The service responds and does not measure: one of its workers may be blocked.
   const isStale = nowMs - newest.sinceMs > STALE_AFTER * every_ms
-  state(isStale ? 'No new samples' : 'Live', isStale ? 'bad' : 'good')
-  charts.update(samples, every_ms * keep)
+  const all = isStale ? [...problems, stale(lastMs)] : problems
+  showVerdict(all)
+  showProblems(byId('problems'), problems)
+  noteInstance.seen(live)
+  showVerifiers(byId('verifiers'), byId('verifier-list'), verifiers)
+  charts.update(samples, every_ms * keep, events)
+  showEvents(byId('events'), byId('strip'), events, charts.range())
   again(every_ms)
+}
+
+function stale(lastMs) {
+  return {
+    severity: 'ticket',
+    title: 'No new samples',
+    effect: 'The charts are out of date: a process may be blocked.',
+    since_ms: lastMs ?? Date.now(),
+  }
 }
 
 /** A hidden page does not refresh. */
@@ -105,11 +138,4 @@ function closeIfRefused(error) {
   if (error.status !== 401 && error.reason !== 'insufficient_scope') return false
   close(error.message)
   return true
-}
-
-/** Changes the text only when it differs, because screen readers read each change out. */
-function state(text, kind) {
-  const place = byId('state')
-  if (place.textContent !== text) place.textContent = text
-  place.className = `state ${kind}`
 }

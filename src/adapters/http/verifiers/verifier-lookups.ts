@@ -1,0 +1,94 @@
+import type { Requester } from '../../../application/requester.ts'
+import type { Caller } from '../../../application/use-cases/authenticate.ts'
+import type { UseCases } from '../../../application/use-cases/use-cases.ts'
+import { InvalidToken, TooManyUnknownTokens } from '../../../domain/errors.ts'
+import { isPromise } from '../../../lib/maybe-promise.ts'
+import { toNetwork } from '../request/client-address.ts'
+
+/** What lookups need of the service. */
+export interface LookupServices {
+  readonly useCases: Pick<UseCases, 'authenticateDigest' | 'deadline' | 'used'>
+  readonly cacheTtlMs: number
+  readonly nowMs: () => number
+}
+
+/** The lookups of one verifier. */
+export class VerifierLookups {
+  readonly #services: LookupServices
+  readonly #service: string
+  readonly #requester: Requester
+  #count = 0
+
+  /** `service` is the name of the service token, which is charged for unknown tokens of unnamed clients. */
+  constructor(services: LookupServices, service: string, requester: Requester) {
+    this.#services = services
+    this.#service = service
+    this.#requester = requester
+  }
+
+  /** The number of lookups in progress. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** The verifier has used the token with this id from its cache. */
+  used(tokenId: string): void {
+    this.#services.useCases.used(tokenId)
+  }
+
+  /** Calls `respond` once with the line of the result: synchronously for a cached token. */
+  find(n: number, digest: string, address: string | undefined, respond: (line: string) => void): void {
+    const { useCases } = this.#services
+    const client = address === undefined ? null : toNetwork(address)
+    const { requestId, signal } = this.#requester
+    const requester = {
+      requestId,
+      signal,
+      address: client ?? this.#requester.address,
+      payer: client ?? `service ${this.#service}`,
+    }
+    try {
+      const found = useCases.authenticateDigest(digest, useCases.deadline(), requester)
+      if (!isPromise(found)) {
+        respond(this.#encodeFound(n, found))
+        return
+      }
+      this.#count += 1
+      const settle = (line: string) => {
+        this.#count -= 1
+        respond(line)
+      }
+      found.then(
+        (caller) => settle(this.#encodeFound(n, caller)),
+        (error: unknown) => settle(encodeFailure(n, error)),
+      )
+    } catch (error) {
+      respond(encodeFailure(n, error))
+    }
+  }
+
+  #encodeFound(n: number, { token, customer }: Caller): string {
+    const { nowMs, cacheTtlMs } = this.#services
+    const fields = {
+      customer: customer.id,
+      email: customer.email,
+      token: token.id,
+      name: token.name,
+      abilities: token.abilities,
+      expires: token.expiresAtMs === null ? null : Math.floor(token.expiresAtMs - nowMs()),
+      keep: cacheTtlMs,
+    }
+    // Lines are ASCII, so that no decoder can split them elsewhere.
+    const json = JSON.stringify(fields).replace(
+      /[^ -~]/g,
+      (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    )
+    return `found ${n} ${json}`
+  }
+}
+
+function encodeFailure(n: number, error: unknown): string {
+  if (error instanceof InvalidToken) return `none ${n}`
+  if (error instanceof TooManyUnknownTokens) return `limited ${n} ${Math.ceil(error.limit.retryAfterMs)}`
+  return `failed ${n}`
+}

@@ -1,0 +1,101 @@
+import { CustomerIndex } from '../../application/login-tokens/customer-index.ts'
+import type { Verified } from '../../application/verifiers/verifier.ts'
+import type { Clock } from '../../lib/clock.ts'
+
+/** A cached validation. All callers share it, so it is flat, because there are many, and nothing of it changes. */
+export interface Entry extends Verified {
+  readonly tokenId: string
+  /** When it must no longer be used, by the monotonic clock. */
+  readonly untilMs: number
+}
+
+/** The result of a lookup: null for a token that is not valid, undefined when the connection was lost. */
+export type LookupResult = Entry | null | undefined
+
+/** A lookup in flight. */
+export interface Fill {
+  readonly n: number
+  readonly untilMs: null
+  readonly digest: string
+  readonly sentMs: number
+  readonly sentWallMs: number
+  readonly result: Promise<LookupResult>
+  readonly resolve: (found: LookupResult | Promise<never>) => void
+}
+
+/**
+ * The cached validations of one connection, and its lookups in flight. A fill takes the place of its digest before it is sent
+ * (fence). An invalidation clears the place: the result is then not stored, and no later call joins the fill.
+ */
+export class VerifiedCache {
+  readonly #max: number
+  readonly #clock: Clock
+  readonly #places = new Map<string, Entry | Fill>()
+  readonly #index = new CustomerIndex()
+  readonly #sent = new Map<number, Fill>()
+  #last = 0
+
+  /** A full cache drops the oldest. */
+  constructor(maxEntries: number, clock: Clock) {
+    this.#max = maxEntries
+    this.#clock = clock
+  }
+
+  get(digest: string): Entry | Fill | undefined {
+    return this.#places.get(digest)
+  }
+
+  /** Registers a lookup, which is sent afterwards. */
+  begin(digest: string): Fill {
+    this.#last += 1
+    let resolve: Fill['resolve'] = () => {}
+    const result = new Promise<LookupResult>((onFound) => {
+      resolve = onFound
+    })
+    const sent = { sentMs: this.#clock.monotonicMs(), sentWallMs: this.#clock.nowMs() }
+    const fill: Fill = { n: this.#last, untilMs: null, digest, ...sent, result, resolve }
+    this.#sent.set(fill.n, fill)
+    this.delete(digest)
+    if (this.#places.size >= this.#max) this.delete(this.#places.keys().next().value as string)
+    this.#places.set(digest, fill)
+    return fill
+  }
+
+  /** Returns the fill that has its response now, or null when it has ended. */
+  end(n: number): Fill | null {
+    const fill = this.#sent.get(n) ?? null
+    this.#sent.delete(n)
+    return fill
+  }
+
+  /** Stores the result of a fill that has not lost its place. */
+  store(fill: Fill, entry: Entry): void {
+    if (this.#places.get(fill.digest) !== fill) return
+    this.#places.set(fill.digest, entry)
+    this.#index.add(entry.customerId, fill.digest)
+  }
+
+  delete(digest: string): void {
+    const place = this.#places.get(digest)
+    this.#places.delete(digest)
+    if (typeof place?.untilMs === 'number') this.#index.delete(place.customerId, digest)
+  }
+
+  deleteCustomer(customerId: string): void {
+    // The customer of a fill is unknown until it has arrived.
+    for (const { digest } of this.#sent.values()) this.delete(digest)
+    for (const digest of this.#index.list(customerId)) this.delete(digest)
+  }
+
+  clear(): void {
+    this.#places.clear()
+    this.#index.clear()
+  }
+
+  /** The connection is lost. */
+  lose(): void {
+    this.clear()
+    for (const fill of this.#sent.values()) fill.resolve(undefined)
+    this.#sent.clear()
+  }
+}
