@@ -61,7 +61,9 @@ test('a start that is blocked exits at a signal', {
   await other.query('select pg_advisory_lock(7241865325823964)')
   const env = { PORT: '0', DATABASE_URL: fresh.url }
   const service = startLatchkey(['serve'], { cwd: folder.path, env })
-  const waiting = "select from pg_locks where locktype = 'advisory' and not granted"
+  const waiting = `
+    select from pg_locks join pg_database on pg_database.oid = database
+     where locktype = 'advisory' and not granted and datname = current_database()`
   await until(async () => (await fresh.sql(waiting)).length > 0)
   service.child.kill('SIGTERM')
   const { code, stdout } = await service.ended

@@ -53,6 +53,9 @@ export async function dropTestDatabases(serverUrl: string, prefix: string): Prom
   for (const { datname } of rows) await dropDatabase(serverUrl, datname)
 }
 
+/** After this time a statement that does not end fails, in milliseconds. */
+const STATEMENT_LIMIT_MS = 300_000
+
 async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   await sqlOn(serverUrl, `drop database if exists ${name} with (force)`)
 }
@@ -63,7 +66,11 @@ export async function sqlOn<Row extends QueryResultRow>(
   text: string,
   values: readonly unknown[] = [],
 ): Promise<Row[]> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    query_timeout: STATEMENT_LIMIT_MS,
+  })
   client.on('error', () => {})
   await client.connect()
   try {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onSqlite, sqliteProgram } from './sqlite.ts'
 
@@ -20,6 +21,9 @@ export const UNCOUNTED = { NODE_V8_COVERAGE: '' }
 
 /** The time limit for output that a test waits for, in milliseconds. */
 const TIMEOUT_MS = 60_000
+
+/** After this time a command that does not end is killed, so that its test fails by name, in milliseconds. */
+const COMMAND_LIMIT_MS = 300_000
 
 /** The exit of a process and its output. */
 export interface Ended {
@@ -40,6 +44,13 @@ export interface RunningProcess {
   until(pattern: RegExp): Promise<RegExpMatchArray>
 }
 
+const running = new Set<ChildProcess>()
+// A test that fails may leave a process, for which its file would wait for ever.
+if (process.env.NODE_TEST_CONTEXT !== undefined)
+  after(() => {
+    for (const child of running) child.kill('SIGKILL')
+  })
+
 /** The environment of a fresh machine, without this run's settings. */
 function cleanEnv(env: Readonly<Record<string, string>> = {}): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env
@@ -50,7 +61,7 @@ function cleanEnv(env: Readonly<Record<string, string>> = {}): Record<string, st
 
 /**
  * Starts a program. `input` is its whole standard input, which stays open when it is null. A detached program does not
- * receive the terminal's Ctrl-C.
+ * receive the terminal's Ctrl-C. After `timeout` milliseconds, without a limit by default, the process is killed.
  */
 export function startProcess(
   command: string,
@@ -60,15 +71,25 @@ export function startProcess(
     env = {},
     input = '',
     detached = false,
+    timeout = 0,
   }: {
     readonly cwd: string
     readonly env?: Record<string, string>
     readonly input?: string | null
     readonly detached?: boolean
+    readonly timeout?: number
   },
 ): RunningProcess {
   const beganMs = performance.now()
-  const child = spawn(command, args, { cwd, env: cleanEnv(env), stdio: ['pipe', 'pipe', 'pipe'], detached })
+  const child = spawn(command, args, {
+    cwd,
+    env: cleanEnv(env),
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached,
+    timeout,
+    killSignal: 'SIGKILL',
+  })
+  running.add(child)
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -81,9 +102,13 @@ export function startProcess(
   if (input !== null) child.stdin.end(input)
   let over = false
   const ended = new Promise<Ended>((resolve, reject) => {
-    child.once('error', reject)
+    child.once('error', (error) => {
+      running.delete(child)
+      reject(error)
+    })
     child.once('close', (code, signal) => {
       over = true
+      running.delete(child)
       resolve({ code, signal, stdout, stderr, ms: performance.now() - beganMs })
     })
   })
@@ -119,12 +144,12 @@ export function startLatchkey(
   return startProcess(process.execPath, [...latchkeyProgram.args, ...args], { ...options, env })
 }
 
-/** Runs `latchkey` until it exits. */
+/** Runs `latchkey` until it exits, five minutes at most. */
 export function runLatchkey(
   args: readonly string[],
   options: Parameters<typeof startProcess>[2],
 ): Promise<Ended> {
-  return startLatchkey(args, options).ended
+  return startLatchkey(args, { timeout: COMMAND_LIMIT_MS, ...options }).ended
 }
 
 /** Creates a temporary folder that every user may traverse. */

@@ -6,11 +6,24 @@ import { type MigrationTarget, readTarget, requireOwnTables } from './migration-
 import { isVersionAtLeast, readNote, type SchemaNote } from './schema-note.ts'
 import type { SchemaState } from './schema-state.ts'
 
-/** Returns the state of the set's schema. Throws `DatabaseRefused` when it is too new for this version of the program. */
+/**
+ * Returns the state of the set's schema. Throws `DatabaseRefused` when it is too new for this version of the program.
+ * Reads one snapshot, because another process may migrate at the same time: tables without a ledger would be refused.
+ */
 export async function readState(
   client: Client,
   set: MigrationSet,
 ): Promise<SchemaState & { readonly target: MigrationTarget }> {
+  await client.query('begin isolation level repeatable read read only')
+  try {
+    return await readSnapshot(client, set)
+  } finally {
+    // A lost connection has ended the transaction, and its error says more.
+    await client.query('rollback').catch(() => {})
+  }
+}
+
+async function readSnapshot(client: Client, set: MigrationSet) {
   const known = await knownMigrations(set)
   const target = await readTarget(client, set.table)
   const applied = await readApplied(client, target.ledger)

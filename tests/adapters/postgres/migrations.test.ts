@@ -19,6 +19,7 @@ import {
   type MigrationSet,
 } from '../../../src/adapters/postgres/migration-set.ts'
 import { migrate, pendingMigrations } from '../../../src/adapters/postgres/migrations.ts'
+import { readState } from '../../../src/adapters/postgres/pending-migrations.ts'
 import { systemClock } from '../../../src/adapters/system-clock/clock.ts'
 import { openPostgres } from '../../../src/composition/open-postgres.ts'
 import { createTestDatabase, sqlOn, type TestDatabase } from '../../support/database.ts'
@@ -48,6 +49,22 @@ describe('The migrations', () => {
       await appliedOnce(database, applied)
     }
     t.diagnostic(`H11: ${count} rounds of 5 at once, each migration applied once`)
+  })
+
+  it('do not refuse the tables of another process that migrates meanwhile', async (t) => {
+    const database = await emptyDatabase(t)
+    await withDirectClient(database.url, async (client) => {
+      const query = client.query.bind(client)
+      const interposed = async (text: string, values?: unknown[]) => {
+        // Between the look for the list of migrations and the look for tables.
+        if (text.includes('login_tokens')) await migrate(database)
+        return query(text, values)
+      }
+      Object.assign(client, { query: interposed })
+      const { pending } = await readState(client, LATCHKEY_MIGRATIONS)
+      assert.deepEqual(pending, await knownMigrations())
+    })
+    assert.deepEqual(await pendingMigrations(database), [])
   })
 
   it('let readers pass while they wait for a long transaction', async (t) => {
