@@ -3,7 +3,7 @@
  * `npm test -- tests/x.test.ts` any others.
  * `TEST_BACKEND=sqlite npm test` runs those from end to end on the services of `examples/sqlite`.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -13,8 +13,9 @@ import { onSqlite, sqliteProgram } from './support/sqlite.ts'
 import { testFiles } from './support/test-files.ts'
 import { openTestServer } from './support/test-server.ts'
 
+const isLong = process.env.TEST_LONG === '1'
 /** A file that takes longer fails by its name. The long tests measure for minutes. */
-const FILE_LIMIT_MS = process.env.TEST_LONG === '1' ? 3_600_000 : 420_000
+const FILE_LIMIT_MS = isLong ? 3_600_000 : 600_000
 const root = join(import.meta.dirname, '..')
 
 const beganMs = performance.now()
@@ -23,6 +24,7 @@ let interruptions = 0
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     interruptions += 1
+    if (interruptions === 1) printRunningFiles()
     // The first one lets the tests and the server end in order; a second one does not wait for them.
     tests?.kill(interruptions === 1 ? signal : 'SIGKILL')
   })
@@ -52,8 +54,8 @@ async function main(): Promise<number> {
   }
   let program: BuiltProgram | null = null
   try {
-    // One file starts sooner without a build, and coverage is measured on the sources.
-    if (files.length > 1 && env.NODE_V8_COVERAGE === undefined) {
+    // One file starts sooner without a build, coverage is measured on the sources, and long tests measure what is installed.
+    if ((files.length > 1 || isLong) && env.NODE_V8_COVERAGE === undefined) {
       program = buildProgram()
       env.TEST_PROGRAM = program.path
     }
@@ -90,4 +92,13 @@ function run(files: readonly string[], env: NodeJS.ProcessEnv): Promise<number> 
       resolve(interruptions > 0 ? 1 : (code ?? 1))
     })
   })
+}
+
+/** A file that hangs is otherwise nowhere named. */
+function printRunningFiles(): void {
+  const { stdout } = spawnSync('ps', ['-o', 'etimes=,args=', '--ppid', `${tests?.pid ?? 0}`], {
+    encoding: 'utf8',
+  })
+  for (const [, seconds, file] of (stdout ?? '').matchAll(/^ *(\d+) .* (\S+\.test\.ts)$/gm))
+    process.stdout.write(`Interrupted after ${seconds} s: ${file}\n`)
 }
