@@ -17,12 +17,24 @@ import { requests } from './parts/requests.ts'
 import { revocations } from './parts/revocations.ts'
 import { soak } from './parts/soak.ts'
 import { storms } from './parts/storms.ts'
+import { verification } from './parts/verification.ts'
 import { workers } from './parts/workers.ts'
 import { printSummary, writeReport } from './report.ts'
 import { Samples } from './samples.ts'
 import { type Summary, summarize } from './summary.ts'
 
-const PARTS = [requests, profile, memory, workers, storms, revocations, peers, growth, soak] as const
+const PARTS = [
+  requests,
+  profile,
+  memory,
+  workers,
+  storms,
+  revocations,
+  verification,
+  peers,
+  growth,
+  soak,
+] as const
 const ROUNDS = 15
 const QUICK_ROUNDS = 2
 

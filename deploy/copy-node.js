@@ -6,7 +6,7 @@ import { join } from 'node:path'
 const [, , root = ''] = process.argv
 await import('@node-rs/bcrypt')
 const loaded = process.report.getReport().sharedObjects
-// Besides them, that names are looked up in /etc/hosts first. The kernel's library is no file.
+// nsswitch.conf makes name lookups read /etc/hosts first. The kernel maps one library that has no file.
 const files = [process.execPath, '/etc/nsswitch.conf', ...loaded].filter(
   (file) => existsSync(file) && !file.startsWith(process.cwd()),
 )

@@ -84,7 +84,7 @@ class Verifier:
             hit = self._cache.get(digest)
             if hit and time.monotonic() < hit['until'] and self._holds_lease():
                 self._used.add(hit['token'])
-                return hit
+                return dict(hit)
         if not is_well_formed(token):
             return None
         try:
@@ -142,7 +142,7 @@ class Verifier:
             began = time.monotonic()
             try:
                 self._run_connection()
-            except (OSError, ValueError):
+            except (OSError, ValueError, LookupError):
                 pass  # It is opened again.
             with self._lock:
                 self._lose()
@@ -159,10 +159,14 @@ class Verifier:
                 return
             connection.settimeout(SILENCE_S)
             with self._lock:
+                if self._closing.is_set():
+                    return
                 self._lose()
                 self._socket = connection
             threading.Thread(target=self._beat, args=(connection,), daemon=True).start()
             for line in reader:
+                if not line.endswith(b'\n'):
+                    return  # The connection ended within it.
                 with self._lock:
                     if self._socket is not connection or not self._received(line.decode().rstrip('\n')):
                         return
@@ -237,6 +241,7 @@ class Verifier:
             return
         left = found['keep'] if found['expires'] is None else min(found['keep'], found['expires'])
         found['until'] = fill.sent + left / 1000
+        found['abilities'] = tuple(found['abilities'])
         if not fill.marked and left > 0:
             if len(self._cache) >= self._max:
                 self._invalidate(next(iter(self._cache)))

@@ -17,7 +17,10 @@ import { openTokenUsage } from './token-upkeep.ts'
 export interface DatabaseVerifierOptions {
   /** The service's `DATABASE_URL`. Its schema must be current: a verifier migrates nothing. */
   readonly databaseUrl: string
-  /** Further settings of the service, such as `DATABASE_DIRECT_URL` and `TOKEN_CACHE_TTL`. Default: none. */
+  /**
+   * Further settings of the service. `TOKEN_IDLE_TTL` and `FOREIGN_TOKENS` must be those of the service,
+   * because they decide which tokens are valid; `DATABASE_DIRECT_URL` and `TOKEN_CACHE_TTL` may be. Default: none.
+   */
   readonly settings?: Readonly<Record<string, string>>
   /** Default: PostgreSQL. */
   readonly database?: Database

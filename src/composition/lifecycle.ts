@@ -22,9 +22,9 @@ export class Lifecycle {
     return this.#server?.url ?? ''
   }
 
-  /** Whether the server is draining. */
+  /** Whether the service has begun to stop. */
   get isDraining(): boolean {
-    return this.#server?.draining() ?? false
+    return this.#stopped !== null
   }
 
   /** Registers the clean-up of a part that was just started. A stop cleans up the latest part first. */

@@ -54,7 +54,7 @@ export async function openServicePorts(
     log,
     metrics,
   })
-  const undoing = openUndoing(configuration, stores)
+  const undoing = openUndoing(configuration, stores, loginTokens)
   lifecycle.onStop(undoing.close)
   const ports: Ports = { ...stores, loginTokens: undoing.loginTokens }
   const pruning = startTokenPruning({ configuration, ports, database, log, times: pruningTimes })

@@ -39,13 +39,17 @@ export function openTokenUsage({
   }
 }
 
-/** Starts to revoke the tokens of logins whose outcome is unknown, where they would occupy a slot that another needs. */
+/**
+ * Starts to revoke the tokens of logins whose outcome is unknown, where they would occupy a slot that another needs. `stored`
+ * are the login tokens without invalidations.
+ */
 export function openUndoing(
   configuration: Configuration,
   { loginTokens, clock }: Pick<Ports, 'loginTokens' | 'clock'>,
+  stored: LoginTokens,
 ): UndoingLoginTokens {
   if (isSingleSession(configuration)) return { loginTokens, close() {} }
-  return undoUnknownLogins(loginTokens, clock)
+  return undoUnknownLogins(loginTokens, stored, clock)
 }
 
 /** Starts to delete ended tokens after `TOKEN_RETENTION`, and what the database prunes besides them. */

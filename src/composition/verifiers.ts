@@ -36,8 +36,12 @@ export function openVerifiers({
     onConnected: (connection) => audit.record('verifier.connected', auditFields(connection)),
     onDisconnected(connection, reason) {
       metrics.verifierDisconnected(reason)
-      audit.record('verifier.disconnected', { ...auditFields(connection), reason })
       if (reason !== 'draining') log.warn('verifier.disconnected', { detail: reason })
+      try {
+        audit.record('verifier.disconnected', { ...auditFields(connection), reason })
+      } catch {
+        log.error('verifier.disconnected', { detail: `${reason}; the audit log cannot be written.` })
+      }
     },
   })
   metrics.watch({ verifiers: () => hub.size })
@@ -47,7 +51,7 @@ export function openVerifiers({
     maxVerifiers: configuration.maxVerifiers,
     // A lookup is a use, so that no entry outlives the idle expiry after it.
     cacheTtlMs: Math.min(configuration.tokenCacheTtlMs, configuration.tokenIdleTtlMs ?? Infinity),
-    nowMs: () => ports.clock.nowMs(),
+    clock: ports.clock,
     recheck: () => hub.disconnect((connection) => !connection.isAllowed(), 'revoked'),
     async leave() {
       await hub.leave()

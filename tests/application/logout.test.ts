@@ -96,6 +96,25 @@ describe('The authentication before a logout', () => {
     }
   })
 
+  it('revokes the token of a disabled customer, which stays refused once the customer is enabled', async () => {
+    const core = memoryCore()
+    const customer = await core.customer()
+    const { secret } = await core.token(customer)
+    const digest = core.ports.secrets.digestOf(secret) ?? assert.fail()
+    const stored = core.store.customers.get(customer.id) ?? assert.fail()
+    // As another program may do it, without a revocation.
+    core.store.customers.set(customer.id, {
+      ...stored,
+      customer: { ...stored.customer, disabledAtMs: core.clock.nowMs() },
+    })
+    const logOut = async () => core.authenticateForLogout(secret, core.deadline(), aRequester())
+    await assert.rejects(logOut, InvalidToken)
+    core.store.customers.set(customer.id, stored)
+    await assert.rejects(async () => core.authenticate(secret, core.deadline()), InvalidToken)
+    assert.equal(core.store.tokens.get(digest)?.revokedAtMs, core.clock.nowMs())
+    assert.ok(core.announced.length > 0)
+  })
+
   it('publishes nothing for a valid token, for malformed text, or when the store is unavailable', async () => {
     const core = memoryCore()
     const { secret } = await core.token(await core.customer())

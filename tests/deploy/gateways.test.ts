@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { posix } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { tokenSecrets } from '../../src/adapters/node-crypto/token-secrets.ts'
 import { createTestApp, type TestApp } from '../../src/testing/test-app.ts'
@@ -78,6 +79,22 @@ for (const { name, isInstalled, open } of GATEWAYS)
       assert.equal((await get('/', other.secret)).status, 200)
     })
 
+    test('requires an ability however its path is written', async () => {
+      const { secret } = await app.as(await app.customer(), { abilities: ['orders:write'] })
+      for (const path of [
+        '/%6frders/1',
+        '//orders/1',
+        '/./orders/1',
+        '/x/../orders/1',
+        '/x/%2e%2e/orders/1',
+      ]) {
+        received.length = 0
+        await getRaw(gateway, path, secret)
+        const arrived = received.map(({ url = '' }) => posix.normalize(decodeURIComponent(url)))
+        assert.ok(!arrived.some((one) => one.startsWith('/orders/')), `${path} arrived as ${arrived}`)
+      }
+    })
+
     test(`removes forged headers: 0 of ${FORGERIES} arrive`, async () => {
       let arrived = 0
       for (let n = 0; n < FORGERIES; n++) {
@@ -132,6 +149,14 @@ function send(gateway: Balancer, path: string, token: string | null, more: Reque
   const headers = new Headers(more.headers)
   if (token !== null) headers.set('Authorization', `Bearer ${token}`)
   return fetch(gateway.url + path, { ...more, headers })
+}
+
+/** Sends the path as it is. */
+async function getRaw(gateway: Balancer, path: string, token: string): Promise<void> {
+  const { hostname, port } = new URL(gateway.url)
+  const headers = { Authorization: `Bearer ${token}` }
+  const [response] = await once(request({ hostname, port, path, headers, agent: false }).end(), 'response')
+  await once(response.resume(), 'end')
 }
 
 function portOf(address: AddressInfo | string | null): number {

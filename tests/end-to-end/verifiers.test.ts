@@ -25,11 +25,11 @@ async function startVerifier(url: string): Promise<Verifier> {
 }
 
 /** A verifier that speaks the protocol by hand. */
-async function openRaw(app: RunningApp, name = 'raw') {
+async function openRaw(app: RunningApp, name = 'raw', connection = 'Upgrade') {
   const opening = request(`${app.url}/verifiers`, {
     headers: {
       Authorization: `Bearer ${SECRET}`,
-      Connection: 'Upgrade',
+      Connection: connection,
       Upgrade: 'latchkey-verifier/1',
       'Latchkey-Verifier': name,
     },
@@ -103,7 +103,8 @@ describe('Verifiers on a service', () => {
   test('are disconnected for a line that is not understood, or that is too long', async (t) => {
     const app = await startApp({ env: ENV })
     t.after(() => app.close())
-    for (const bytes of ['hello\n', 'beat x\n', 'find 1 abc\n', 'x'.repeat(20_000), '\n']) {
+    const long = 'x'.repeat(20_000)
+    for (const bytes of ['hello\n', 'beat x\n', 'find 1 abc\n', long, '\n', `bye\n${long}`, 'bye\n']) {
       const { socket } = await openRaw(app)
       assert.ok(socket)
       const closed = once(socket, 'close')
@@ -126,6 +127,8 @@ describe('Verifiers on a service', () => {
     })
     const get = (token: string | null) => app.call('/verifiers', { method: 'GET', token })
     assert.equal((await get(SECRET)).status, 400)
+    // A proxy has removed the other header.
+    assert.equal((await openRaw(app, 'raw', 'keep-alive')).status, 400)
     assert.equal((await get(null)).status, 401)
     assert.equal((await get('x'.repeat(40))).status, 401)
   })

@@ -27,6 +27,8 @@ export interface ScriptedInstance {
   /** Waits for the next heartbeat, and returns its number. */
   beat(): Promise<number>
   hangUp(): void
+  /** Ends the connection after a part of a line. */
+  endWithin(part: string): void
   /** Resets the connection. */
   reset(): void
   close(): Promise<void>
@@ -99,6 +101,7 @@ export async function scriptedInstance(): Promise<ScriptedInstance> {
       return lastBeat
     },
     hangUp: () => socket?.destroy(),
+    endWithin: (part) => socket?.end(part),
     reset: () => socket?.resetAndDestroy(),
     async close() {
       socket?.destroy()

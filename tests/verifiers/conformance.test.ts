@@ -233,6 +233,18 @@ for (const { name, skip, start } of SUBJECTS)
       }
     })
 
+    test('drops a line that the end of the connection has cut off', async () => {
+      instance.introspection = { active: true, sub: 'c1', username: 'a@b', token_name: 'login' }
+      for (const cut of [(n = '') => `none ${n}`, () => 'lease 12', () => 'digest']) {
+        const verifying = subject.verify(issue())
+        const [, n] = (await instance.next()).split(' ')
+        instance.endWithin(cut(n))
+        assert.equal(await verifying, 'c1')
+        await instance.connected()
+        await holdLease()
+      }
+    })
+
     test('survives a connection that is reset', async () => {
       for (let n = 0; n < 3; n++) {
         // Its acknowledgements meet a connection that is gone.

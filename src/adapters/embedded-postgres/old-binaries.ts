@@ -33,8 +33,9 @@ export function prepareOldBinaries(
   let found: Binaries | null = null
   try {
     found = prepareBinaries({ ...host, resolvePackage }, account, copyRoot, () => {})
-  } catch {
-    // Reported below.
+  } catch (error) {
+    // A missing package is reported below.
+    if (!(error instanceof EmbeddedPostgresRefused)) throw error
   }
   if (found?.major === major) return found
   const has = found === null ? 'has no embedded PostgreSQL' : `has PostgreSQL ${found.major}`

@@ -89,7 +89,7 @@ export const ALERTS = {
     'Many failed logins',
     'Five times as many logins fail as succeed. Passwords may be guessed.',
     'The addresses and customers of `login.failed` and `login.throttled` in the audit log.',
-    'Block the addresses at the proxy. A client with an old password: tell its owner.',
+    'Block the addresses at the proxy. If a client uses an old password, notify its owner.',
   ),
   LatchkeyPoolExhausted: ticket(
     'Requests wait for a database connection',

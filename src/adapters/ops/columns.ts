@@ -1,4 +1,4 @@
-import { type Column, type Labels, level, quantile, rate, ratio } from './reading.ts'
+import { type Column, type Labels, level, quantile, rate, ratio, shareAbove } from './reading.ts'
 
 const REQUESTS = 'http_server_request_duration_seconds'
 const RESPONSES = `${REQUESTS}_count`
@@ -10,11 +10,11 @@ const CONNECTIONS = 'db_client_connections'
 export const COLUMNS = {
   requests_succeeded: rate(RESPONSES, matchesStatus(/^[123]/)),
   requests_refused: rate(RESPONSES, matchesStatus(/^4/)),
-  // A request whose client received no response has no status.
-  requests_failed: rate(RESPONSES, matchesStatus(/^(5|$)/)),
+  requests_failed: rate(RESPONSES, matchesStatus(/^5/)),
   requests_active: level('http_server_active_requests'),
   duration_p50: quantile(0.5, REQUESTS, isOther),
   duration_p99: quantile(0.99, REQUESTS, isOther),
+  slow_share: shareAbove('0.25', REQUESTS, isOther),
   login_duration_p50: quantile(0.5, REQUESTS, isLogin),
   login_duration_p99: quantile(0.99, REQUESTS, isLogin),
   logins_succeeded: rate(LOGINS, has('result', 'succeeded')),
@@ -47,19 +47,19 @@ function has(label: string, value: string) {
 }
 
 function matchesStatus(status: RegExp) {
-  return (labels: Labels) => !isOwn(labels) && status.test(String(labels.http_response_status_code))
+  return (labels: Labels) => !isLeftOut(labels) && status.test(String(labels.http_response_status_code))
 }
 
-/** Logins are slow on purpose, because of hashing; together with the other requests they would hide them. */
+/** Hashing is slow on purpose. Together with the other requests, these would hide them. */
 function isLogin({ http_route }: Labels): boolean {
-  return http_route === '/api/login'
+  return http_route === '/api/login' || http_route === '/api/password'
 }
 
 function isOther(labels: Labels): boolean {
-  return !isLogin(labels) && !isOwn(labels)
+  return !isLogin(labels) && !isLeftOut(labels)
 }
 
-/** The page's own requests, which would change its charts. */
-function isOwn({ http_route }: Labels): boolean {
-  return /^\/ops(\/|$)/.test(String(http_route))
+/** The page's own requests, which would change its charts, and probes, whose 503 fails no client's request. */
+function isLeftOut({ http_route }: Labels): boolean {
+  return /^\/(ops(\/|$)|readyz$)/.test(String(http_route))
 }

@@ -48,7 +48,7 @@ export const CONDITIONS: Readonly<Partial<Record<AlertName, Condition>>> = {
     },
     forMs: 0,
   },
-  LatchkeyLatencyBudgetBurnsFast: above('duration_p99', 0.25, 2 * MINUTE_MS),
+  LatchkeyLatencyBudgetBurnsFast: above('slow_share', 0.144, 2 * MINUTE_MS),
   LatchkeyCacheSuspended: {
     holds: ({ column }) => column('lease_held').at(-1) === 0,
     forMs: 30_000,

@@ -57,6 +57,13 @@ export function rate(name: string, matches = all): Column {
   }
 }
 
+/** The share of a histogram's observations above a bound of its buckets since the previous reading; NaN without any. */
+export function shareAbove(bound: string, name: string, matches = all): Column {
+  const count = rate(`${name}_count`, matches)
+  const within = rate(`${name}_bucket`, (labels) => labels.le === bound && matches(labels))
+  return (now, before, seconds) => 1 - within(now, before, seconds) / count(now, before, seconds)
+}
+
 /** The quantile of a histogram's observations since the previous reading, interpolated linearly within a bucket. */
 export function quantile(fraction: number, name: string, matches = all): Column {
   return (now, before) => {

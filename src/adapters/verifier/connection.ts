@@ -77,6 +77,8 @@ function exchangeLines(
   socket
     .setNoDelay(true)
     .on('error', ({ message }) => lose(message))
+    // Before the lines: half a line may come before the end, and is none.
+    .on('end', () => lose('Latchkey closed the connection.'))
     .on('close', () => lose('Latchkey closed the connection.'))
   createInterface({ input: socket })
     // It emits the errors of the socket again.

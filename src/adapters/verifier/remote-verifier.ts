@@ -21,14 +21,21 @@ export interface RemoteVerifierOptions {
 const MAX_LENGTH = 63
 const INTROSPECT_MS = 3000
 
-/** Starts a verifier; it caches as soon as its connection is open, and asks for each token until then. */
+/**
+ * Starts a verifier; it caches as soon as its connection is open, and asks for each token until then. Throws `TypeError` for
+ * an address or a service token that no request can have.
+ */
 export function createRemoteVerifier(
   { url, serviceToken, maxEntries = 100_000, onEvent = () => {} }: RemoteVerifierOptions,
   { clock, digestOf }: { readonly clock: Clock; readonly digestOf: TokenSecrets['digestOf'] },
 ): Verifier {
   const urls = [url].flat().map((one) => one.replace(/\/+$/, ''))
-  if (urls.length === 0 || !urls.every((one) => /^https?:\/\//.test(one)))
-    throw new TypeError('url must begin with http:// or https://.')
+  if (urls.length === 0 || !urls.every((one) => /^https?:\/\//.test(one) && URL.canParse(one)))
+    throw new TypeError('url must be an address that begins with http:// or https://.')
+  if (!/^[!-~]+$/.test(serviceToken))
+    throw new TypeError(
+      'serviceToken must consist of visible ASCII characters, without spaces or line breaks.',
+    )
   const core = new VerifierCore(clock, maxEntries)
   const closing = new AbortController()
   const ended = keepConnected(core, urls, serviceToken, { onEvent, signal: closing.signal })

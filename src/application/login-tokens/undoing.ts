@@ -25,9 +25,10 @@ export interface UndoingLoginTokens {
 /**
  * Revokes the token of each login whose outcome is unknown, once the store responds: no client has it, and it would occupy a
  * slot. The revocation is repeated until no transaction of the login can still commit. When too many wait, the oldest are
- * dropped: their tokens stay until they expire.
+ * dropped: their tokens stay until they expire. `stored` revokes without a wait for other instances, on which nobody has used
+ * the tokens.
  */
-export function undoUnknownLogins(inner: LoginTokens, clock: Clock): UndoingLoginTokens {
+export function undoUnknownLogins(inner: LoginTokens, stored: LoginTokens, clock: Clock): UndoingLoginTokens {
   const pending = new Map<string, UnknownLogin>()
   let cancel: (() => void) | null = null
   let isClosed = false
@@ -69,7 +70,7 @@ export function undoUnknownLogins(inner: LoginTokens, clock: Clock): UndoingLogi
   async function isHandled({ id, customerId, failedAtMs }: UnknownLogin): Promise<boolean> {
     const isLast = clock.monotonicMs() - failedAtMs > MAX_TRANSACTION_MS
     try {
-      const revoked = await inner.revokeByCustomer(customerId, { id }, clock.nowMs(), TIMEOUT_MS)
+      const revoked = await stored.revokeByCustomer(customerId, { id }, clock.nowMs(), TIMEOUT_MS)
       if (revoked > 0 || isLast) pending.delete(id)
       return true
     } catch {

@@ -1,5 +1,5 @@
 import { InvalidToken, MalformedToken } from '../../domain/errors.ts'
-import { tokenState } from '../../domain/login-token.ts'
+import { type Digest, tokenState } from '../../domain/login-token.ts'
 import type { Deadline } from '../deadline.ts'
 import type { Ports } from '../ports/ports.ts'
 import { type Requester, requesterFields } from '../requester.ts'
@@ -34,11 +34,17 @@ export function createLogout({
 }
 
 /**
- * Authenticates before a logout: rejects with `InvalidToken` only when no instance accepts the token any more, because
- * the client takes that response for a logout.
+ * Authenticates before a logout: rejects with `InvalidToken` only when no instance accepts the token any more, and none will,
+ * because the client takes that response for a logout.
  */
 export function createAuthenticateForLogout(
-  { secrets, invalidations }: Pick<Ports, 'secrets' | 'invalidations'>,
+  {
+    secrets,
+    invalidations,
+    loginTokens,
+    clock,
+    audit,
+  }: Pick<Ports, 'secrets' | 'invalidations' | 'loginTokens' | 'clock' | 'audit'>,
   authenticate: Authenticate,
 ): Authenticate {
   return async function authenticateForLogout(presented, deadline, requester) {
@@ -47,8 +53,28 @@ export function createAuthenticateForLogout(
     } catch (error) {
       const isWellFormed = error instanceof InvalidToken && !(error instanceof MalformedToken)
       const digest = isWellFormed ? secrets.digestOf(presented) : null
-      if (digest !== null) await invalidations.publish({ kind: 'digest', digest })
+      if (digest !== null) {
+        await revokeRefused(digest, deadline, requester)
+        await invalidations.publish({ kind: 'digest', digest })
+      }
       throw error
     }
+  }
+
+  /** The token of a disabled customer may be unrevoked, and would be valid again once the customer is enabled. */
+  async function revokeRefused(digest: Digest, deadline: Deadline, requester: Requester): Promise<void> {
+    const owned = await deadline.run((timeoutMs) => loginTokens.findByDigest(digest, timeoutMs))
+    if (owned === null || owned.token.revokedAtMs !== null) return
+    const { id, customerId } = owned.token
+    const revoked = await deadline.run((timeoutMs) =>
+      loginTokens.revoke({ id, digest }, clock.nowMs(), timeoutMs),
+    )
+    if (revoked)
+      audit.record('token.revoked', {
+        ...requesterFields(requester),
+        customerId,
+        tokenId: id,
+        reason: 'logout',
+      })
   }
 }

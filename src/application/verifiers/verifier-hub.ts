@@ -58,7 +58,7 @@ export class VerifierHub {
     return [...this.#sessions].map(({ connection, lastSeenMs }) => ({ name: connection.name, lastSeenMs }))
   }
 
-  /** Registers a connection, before anything is read from it. */
+  /** Registers a connection, before anything is read from it. Throws what the observer throws; it is not registered then. */
   open(connection: VerifierConnection): VerifierSession {
     const session: Session = {
       connection,
@@ -70,6 +70,7 @@ export class VerifierHub {
           this.#disconnect(session, 'hung')
       },
     }
+    this.#observers.onConnected?.(connection)
     // A verifier has one connection: an earlier one is half-open, which is not the verifier's fault.
     for (const other of [...this.#sessions]) {
       if (other.connection.name !== connection.name) continue
@@ -77,7 +78,6 @@ export class VerifierHub {
       other.connection.close()
     }
     this.#sessions.add(session)
-    this.#observers.onConnected?.(connection)
     return {
       beat: (k) => this.#grant(session, k),
       seen: (n) => this.#acknowledge(session, n),
@@ -138,8 +138,8 @@ export class VerifierHub {
 
   #disconnect(session: Session, reason: DisconnectReason): void {
     if (!this.#lose(session)) return
-    this.#observers.onDisconnected?.(session.connection, reason)
     session.connection.close()
+    this.#observers.onDisconnected?.(session.connection, reason)
   }
 
   /** Rounds in progress keep their own timers. Returns whether the connection was open. */

@@ -43,8 +43,9 @@ export interface VerifierSession {
 
 /** What the hub reports of its verifiers; each is called at once. */
 export interface VerifierObservers {
+  /** Called before the verifier may use anything. If it throws, the verifier is not connected. */
   readonly onConnected?: (connection: VerifierConnection) => void
-  /** Called when the service disconnected it. */
+  /** Called when the service disconnected it. Never throws. */
   readonly onDisconnected?: (connection: VerifierConnection, reason: DisconnectReason) => void
   readonly onAcknowledged?: (tookMs: number) => void
 }

@@ -29,7 +29,7 @@ async function openLink(t: TestContext) {
       used: (id: string) => events.push(`used ${id}`),
     },
     cacheTtlMs: 1000,
-    nowMs: () => 0,
+    clock: { nowMs: () => 0, monotonicMs: () => 0 },
   }
   const requester = { requestId: 'r', address: '127.0.0.1', signal: new AbortController().signal }
   const link = new VerifierLink(socket, new VerifierLookups(services, 'billing', requester), {
@@ -86,8 +86,8 @@ test('A verifier that does not read is disconnected when a mebibyte waits for it
 
 test('A line is handled once it is complete, however it is cut', async (t) => {
   const { verifier, events } = await openLink(t)
-  const id = '0'.repeat(36)
-  for (const part of ['be', 'at 7\nse', `en 8\nused ${id} x ${id}\nby`, 'e\n']) {
+  const [id, notId] = [crypto.randomUUID(), '0'.repeat(36)]
+  for (const part of ['be', 'at 7\nse', `en 8\nused ${id} ${notId} ${id}\nby`, 'e\n']) {
     verifier.write(part)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Labels, level, quantile, rate, readMetrics } from '../../../src/adapters/ops/reading.ts'
+import {
+  type Labels,
+  level,
+  quantile,
+  rate,
+  readMetrics,
+  shareAbove,
+} from '../../../src/adapters/ops/reading.ts'
 
 const counted = (...values: readonly (readonly [labels: Labels, value: number])[]) =>
   readMetrics([{ name: 'total', values: values.map(([labels, value]) => ({ labels, value })) }])
@@ -20,6 +27,24 @@ describe('A level', () => {
     assert.equal(level('total')(now, NONE, 1), 5)
     assert.equal(level('total', ({ state }) => state === 'used')(now, NONE, 1), 3)
     assert.ok(Number.isNaN(level('other')(now, NONE, 1)))
+  })
+})
+
+describe('A share above a bound', () => {
+  it('is that of the observations since the previous reading, and nothing without any', () => {
+    const observed = (within: number, all: number) =>
+      readMetrics([
+        {
+          name: 'seconds',
+          values: [
+            { metricName: 'seconds_bucket', labels: { le: '0.25' }, value: within },
+            { metricName: 'seconds_count', labels: {}, value: all },
+          ],
+        },
+      ])
+    const slow = shareAbove('0.25', 'seconds')
+    assert.equal(slow(observed(16, 20), observed(10, 12), 1), 0.25)
+    assert.ok(Number.isNaN(slow(observed(1, 2), observed(1, 2), 1)))
   })
 })
 

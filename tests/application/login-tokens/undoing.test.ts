@@ -50,7 +50,7 @@ const intoSlot = (slot: number) => () => ({ slot, revoked: [], moved: [] })
 
 describe('A login whose outcome is unknown', () => {
   it('loses its token once the database responds, even if it commits later; others keep theirs', async () => {
-    const { loginTokens } = undoUnknownLogins(stores.loginTokens, clock)
+    const { loginTokens } = undoUnknownLogins(stores.loginTokens, stores.loginTokens, clock)
     const customer = await storedCustomer(stores)
     const certain = await login({ ...stores, loginTokens }, customer, {}, intoSlot(1))
     isDown = true
@@ -71,7 +71,7 @@ describe('A login whose outcome is unknown', () => {
   })
 
   it('is not followed once the service stops', async () => {
-    const { loginTokens, close } = undoUnknownLogins(stores.loginTokens, clock)
+    const { loginTokens, close } = undoUnknownLogins(stores.loginTokens, stores.loginTokens, clock)
     const customer = await storedCustomer(stores)
     isDown = true
     await assert.rejects(login({ ...stores, loginTokens }, customer), Unavailable)
@@ -81,7 +81,7 @@ describe('A login whose outcome is unknown', () => {
   })
 
   it('is not followed when it fails after the service stopped', async () => {
-    const { loginTokens, close } = undoUnknownLogins(stores.loginTokens, clock)
+    const { loginTokens, close } = undoUnknownLogins(stores.loginTokens, stores.loginTokens, clock)
     const customer = await storedCustomer(stores)
     close()
     isDown = true
@@ -92,6 +92,7 @@ describe('A login whose outcome is unknown', () => {
   it('is followed no further once the service stops during a revocation', async () => {
     const revoked: unknown[] = []
     const { loginTokens, close } = undoUnknownLogins(
+      stores.loginTokens,
       {
         ...stores.loginTokens,
         async revokeByCustomer(customerId) {
@@ -114,6 +115,7 @@ describe('A login whose outcome is unknown', () => {
     const failure = new Error('A token with this id exists.')
     const { loginTokens } = undoUnknownLogins(
       { ...stores.loginTokens, replace: () => Promise.reject(failure) },
+      stores.loginTokens,
       clock,
     )
     const customer = await storedCustomer(stores)
@@ -122,7 +124,7 @@ describe('A login whose outcome is unknown', () => {
   })
 
   it('is forgotten when 10,000 newer ones wait, so that memory stays bounded', async () => {
-    const { loginTokens, close } = undoUnknownLogins(stores.loginTokens, clock)
+    const { loginTokens, close } = undoUnknownLogins(stores.loginTokens, stores.loginTokens, clock)
     const [first, second] = [await storedCustomer(stores), await storedCustomer(stores)]
     isDown = true
     await assert.rejects(login({ ...stores, loginTokens }, first), Unavailable)

@@ -83,6 +83,17 @@ describe('The hub of verifiers', () => {
     assert.deepEqual(verifier.lines(), ['lease 1 800', 'wait 2'])
   })
 
+  it('does not register a verifier whose connection cannot be recorded', () => {
+    const clock = movableClock()
+    const hub = new VerifierHub({ subscribe() {}, isCurrent: () => true, publish: async () => {} }, clock, {
+      onConnected() {
+        throw new Error('full')
+      },
+    })
+    assert.throws(() => hub.open(CONNECTION), /full/)
+    assert.equal(hub.size, 0)
+  })
+
   it('grants nothing on invalidations without leases', () => {
     const clock = movableClock()
     const hub = new VerifierHub({ subscribe() {}, isCurrent: () => true, publish: async () => {} }, clock)

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { printable } from '../printable.ts'
 import { Refusal } from '../refusal.ts'
@@ -12,7 +13,9 @@ export interface Source {
 /** Opens a file. It stays the same file when its name is given to another one. Throws `Refusal`. */
 export async function readableFile(file: string): Promise<Source> {
   const fail = (code: string | undefined) => new Refusal(`${printable(file)} cannot be read (${code}).`)
-  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
+  // A named pipe without a writer would block.
+  const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
+  const handle = await open(file, flags).catch((error: NodeJS.ErrnoException) => {
     throw fail(error.code)
   })
   const about = await handle.stat()

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Io, write } from '../io.ts'
 import { printable } from '../printable.ts'
@@ -64,10 +64,11 @@ export async function createTarget(file: string, io: Io): Promise<Target> {
   }
 }
 
-/** Makes the name of the file durable. Windows has no such call and needs none. */
+/** Makes the name of the file durable. Windows has no such call and needs none; a folder may be only writable. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return
-  const folder: FileHandle = await open(path, 'r')
+  const folder = await open(path, 'r').catch(() => null)
+  if (folder === null) return
   try {
     await folder.sync()
   } finally {

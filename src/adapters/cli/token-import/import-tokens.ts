@@ -69,6 +69,7 @@ export async function importTokensFile(
       throw new Refusal('This kind of database cannot store tokens of other systems.')
     const found = readRows(tokenRecords(input.chunks, format, system.columns), { ...options, nowMs: nowMs() })
     const synced = sync ? system.form : null
+    let isWhole = false
     try {
       for await (const step of importTokens(found, { isDryRun, isWidening: widen, synced, deadline })) {
         if (step.kind === 'refused') await report(step.row)
@@ -80,11 +81,12 @@ export async function importTokensFile(
         }
         bar.show(input.totalBytes ? input.readBytes() / input.totalBytes : null, rows)
       }
+      isWhole = true
     } catch (error) {
       if (!interruption.signal.aborted) throw error
     } finally {
       bar.clear()
-      if (rows > 0)
+      if (isWhole || rows > 0)
         await write(
           io.stdout,
           json ? refusals.end(toJsonTally(tally, isDryRun)) : formatTally(tally, isDryRun),

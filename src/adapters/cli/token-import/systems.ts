@@ -74,7 +74,12 @@ const betterAuth: System = {
       )
     const token = foreign('better-auth', null, bytes.toString('hex'))
     if (!flag(record, 'enabled', true)) return skip(record, 'disabled')
-    if (Number(optionalText(record, 'remaining') ?? 1) <= 0) return skip(record, 'exhausted')
+    const remaining = optionalText(record, 'remaining')
+    if (remaining !== null && Number(remaining) <= 0) return skip(record, 'exhausted')
+    if (remaining !== null)
+      throw new WrongField(
+        'remaining: A number of uses cannot be imported. Set it to null, or issue a new key.',
+      )
     const createdAtMs = time(record, 'createdat')
     // Versions before 1.5 have no such column, and nothing else shows that a key is of 1.4.
     const isWeak = !record.fields.has('referenceid') || createdAtMs === null || createdAtMs < WEAK_BEFORE_MS

@@ -63,8 +63,8 @@ export function opsRoutes(useCases: UseCases, { live, nowMs, publicUrl }: OpsSou
     }),
     action('POST /ops/unlock', emailField, async ({ body, deadline, requester, service }) => {
       const customer = await customers.find(body.email, deadline)
-      if (customer !== null) await customers.unlock(customer, deadline, { requester, service })
-      return { unlocked: customer !== null }
+      if (customer === null) return { unlocked: false, revoked: 0 }
+      return { unlocked: true, revoked: await customers.unlock(customer, deadline, { requester, service }) }
     }),
     action('POST /ops/revoke', tokenFields, async ({ body, deadline, requester, service }) => ({
       revoked: await tokens.revoke(body.customer_id, { id: body.token_id }, deadline, { requester, service }),

@@ -12,6 +12,7 @@ const MAX_LINE_BYTES = 8192
 const MAX_UNSENT_BYTES = 1024 * 1024
 /** Lookups of one verifier in progress; later lines wait. */
 const MAX_LOOKUPS = 256
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** A verifier sends a heartbeat every 250 ms. */
 const MAX_SILENCE_MS = 10_000
 
@@ -64,6 +65,8 @@ export class VerifierLink implements VerifierConnection {
   /** A lost session has acknowledged nothing: the lease of the verifier is waited out. */
   #disconnect(reason: DisconnectReason): void {
     this.#session?.disconnect(reason)
+    // The session may have ended before its connection.
+    this.#socket.destroy()
   }
 
   #read(text: string): void {
@@ -101,11 +104,12 @@ export class VerifierLink implements VerifierConnection {
         this.#lookups.find(n, words[1] as string, words[2], (line) => this.#found(line))
         return true
       case 'used':
-        for (const id of words.slice(0, 100)) if (/^[0-9a-f-]{36}$/.test(id)) this.#lookups.used(id)
+        // One id that is no UUID would fail the writing of all uses.
+        for (const id of words.slice(0, 100)) if (UUID.test(id)) this.#lookups.used(id)
         return true
       case 'bye':
         this.#session?.bye()
-        this.#socket.end()
+        this.#socket.destroy()
         return true
       default:
         return false

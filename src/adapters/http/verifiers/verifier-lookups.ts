@@ -1,7 +1,9 @@
+import { CachedToken } from '../../../application/login-tokens/cached-token.ts'
 import type { Requester } from '../../../application/requester.ts'
 import type { Caller } from '../../../application/use-cases/authenticate.ts'
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { InvalidToken, TooManyUnknownTokens } from '../../../domain/errors.ts'
+import type { Clock } from '../../../lib/clock.ts'
 import { isPromise } from '../../../lib/maybe-promise.ts'
 import { toNetwork } from '../request/client-address.ts'
 
@@ -9,7 +11,7 @@ import { toNetwork } from '../request/client-address.ts'
 export interface LookupServices {
   readonly useCases: Pick<UseCases, 'authenticateDigest' | 'deadline' | 'used'>
   readonly cacheTtlMs: number
-  readonly nowMs: () => number
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>
 }
 
 /** The lookups of one verifier. */
@@ -67,16 +69,18 @@ export class VerifierLookups {
     }
   }
 
-  #encodeFound(n: number, { token, customer }: Caller): string {
-    const { nowMs, cacheTtlMs } = this.#services
+  #encodeFound(n: number, { token, customer, memo }: Caller): string {
+    const { clock, cacheTtlMs } = this.#services
+    // A validation from the cache of this process must not be cached for longer in all.
+    const leftMs = memo instanceof CachedToken ? memo.untilMonotonicMs - clock.monotonicMs() : Infinity
     const fields = {
       customer: customer.id,
       email: customer.email,
       token: token.id,
       name: token.name,
       abilities: token.abilities,
-      expires: token.expiresAtMs === null ? null : Math.floor(token.expiresAtMs - nowMs()),
-      keep: cacheTtlMs,
+      expires: token.expiresAtMs === null ? null : Math.floor(token.expiresAtMs - clock.nowMs()),
+      keep: Math.floor(Math.min(cacheTtlMs, leftMs)),
     }
     // Lines are ASCII, so that no decoder can split them elsewhere.
     const json = JSON.stringify(fields).replace(

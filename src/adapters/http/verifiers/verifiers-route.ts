@@ -29,7 +29,7 @@ export function verifiersRoute(
     tags: ['Verification'],
     handle(context: Pick<Context, 'requester' | 'headers'> & { readonly service: string }) {
       const { headers, requester, service } = context
-      if (headers.upgrade !== VERIFIER_PROTOCOL || requester.request.httpVersion !== '1.1')
+      if (!asksForUpgrade(headers) || requester.request.httpVersion !== '1.1')
         throw new InvalidParameters(`This path takes only the upgrade to ${VERIFIER_PROTOCOL}.`)
       if (hub.isLeaving || hub.size >= maxVerifiers) throw new Unavailable()
       const [name = ''] = [headers['latchkey-verifier']].flat()
@@ -43,11 +43,24 @@ export function verifiersRoute(
           requester,
           isAllowed,
         })
-        // Registered before its first line is read.
-        link.start(hub.open(link))
+        try {
+          // Registered before its first line is read.
+          link.start(hub.open(link))
+        } catch {
+          // The audit log cannot be written.
+          socket.destroy()
+        }
       })
     },
   })
+}
+
+/** Whether both headers ask for the protocol: `Upgrade` alone is of another connection (RFC 9110, section 7.8). */
+function asksForUpgrade({ upgrade, connection }: Context['headers']): boolean {
+  const options = String(connection)
+    .toLowerCase()
+    .split(/[\s,]+/)
+  return String(upgrade).toLowerCase() === VERIFIER_PROTOCOL && options.includes('upgrade')
 }
 
 function isAccepted(

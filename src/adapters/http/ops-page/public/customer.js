@@ -160,9 +160,11 @@ export function createCustomerSearch(failed) {
   async function unlock(customer) {
     const turn = ++lastTurn
     try {
-      const { unlocked } = await ask('unlock', { email: customer.email })
+      const { unlocked, revoked } = await ask('unlock', { email: customer.email })
       if (turn !== lastTurn) return
-      await find(customer.email, unlocked ? 'The failed logins are forgotten.' : 'The customer was deleted.')
+      const ended = revoked === 1 ? '1 session has ended.' : `${revoked} sessions have ended.`
+      const done = `The failed logins are forgotten.${revoked === 0 ? '' : ` ${ended}`}`
+      await find(customer.email, unlocked ? done : 'The customer was deleted.')
       message.focus()
     } catch (error) {
       if (turn === lastTurn) fail(error)

@@ -110,7 +110,7 @@ function show(live) {
   const isStale = nowMs - newest.sinceMs > STALE_AFTER * every_ms
   const all = isStale ? [...problems, stale(lastMs)] : problems
   showVerdict(all)
-  showProblems(byId('problems'), problems)
+  showProblems(byId('problems'), all)
   noteInstance.seen(live)
   showVerifiers(byId('verifiers'), byId('verifier-list'), verifiers)
   charts.update(samples, every_ms * keep, events)
