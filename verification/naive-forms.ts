@@ -41,7 +41,7 @@ export const LOGIN_UNSETTLED: Mutant = {
 export const REFUSED_LOGOUT_UNSETTLED: Mutant = {
   name: 'a logout that is refused waits for no other instance',
   file: 'src/application/use-cases/logout.ts',
-  find: "if (digest !== null) await invalidations.publish({ kind: 'digest', digest })",
+  find: "await invalidations.publish({ kind: 'digest', digest })",
   replace: '',
 }
 
