@@ -74,7 +74,9 @@ const betterAuth: System = {
       )
     const token = foreign('better-auth', null, bytes.toString('hex'))
     if (!flag(record, 'enabled', true)) return skip(record, 'disabled')
-    if (Number(optionalText(record, 'remaining') ?? 1) <= 0) return skip(record, 'exhausted')
+    const remaining = Number(optionalText(record, 'remaining') ?? 1)
+    if (Number.isNaN(remaining)) throw new WrongField('remaining: Must be a number.')
+    if (remaining <= 0) return skip(record, 'exhausted')
     const createdAtMs = time(record, 'createdat')
     // Versions before 1.5 have no such column, and nothing else shows that a key is of 1.4.
     const isWeak = !record.fields.has('referenceid') || createdAtMs === null || createdAtMs < WEAK_BEFORE_MS
@@ -129,7 +131,8 @@ function permissions(record: TokenRecord): readonly string[] {
   if (typeof value !== 'object' || Array.isArray(value))
     throw new WrongField('permissions: Must be a JSON object.')
   return Object.entries(value as object).flatMap(([resource, actions]) => {
-    if (!Array.isArray(actions)) throw new WrongField('permissions: Must hold lists of actions.')
+    if (!Array.isArray(actions) || !actions.every((action) => typeof action === 'string'))
+      throw new WrongField('permissions: Must hold lists of actions.')
     return actions.map((action) => `${resource}:${action}`)
   })
 }
