@@ -10,3 +10,18 @@ create table one_time_tokens (
   expires_at timestamptz not null,
   primary key (customer_id, purpose)
 );
+
+-- Every role that counts attempts serves, and so stores, uses and replaces these tokens.
+do $$
+declare
+  grantee text;
+begin
+  for grantee in
+    select case acl.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(acl.grantee)) end
+      from pg_class, aclexplode(relacl) as acl
+     where pg_class.oid = 'login_attempts'::regclass and acl.privilege_type = 'UPDATE'
+  loop
+    execute format('grant select, insert, update, delete on one_time_tokens to %s', grantee);
+  end loop;
+end
+$$;

@@ -52,7 +52,7 @@ async function copyRows(
     }
     const old = await writeBackup(oldUrl, sets, { write, skip })
     const read = () => createReadStream(rowsFile, { highWaterMark: 262_144 })
-    await loadBackup(newUrl, sets, { read, confirm: async () => {} })
+    await loadBackup(newUrl, sets, { read, confirm: async () => {}, keepsOneTimeTokens: true })
     // The rows of a table that was just loaded come in the order in which they were loaded.
     const copied = await writeBackup(newUrl, sets, { write: async () => {}, skip: [] })
     requireEqual(old.tables, copied.tables)

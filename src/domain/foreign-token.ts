@@ -1,4 +1,5 @@
 import type { Digest } from './login-token.ts'
+import { codePoints, lineProblem } from './text.ts'
 
 /** The systems whose tokens can be imported, by the form in which clients present a token. */
 export const FOREIGN_FORMS = ['sanctum', 'adonis', 'drf', 'better-auth'] as const
@@ -19,3 +20,10 @@ export interface ForeignToken {
  * text after `Bearer` is another token.
  */
 export const TOKEN_SCHEME = 'Token\0'
+
+/** Returns the problem with the ID of a token in another system as one sentence, or null when a client can present it. */
+export function externalIdProblem(externalId: string): string | null {
+  const length = codePoints(externalId)
+  if (length < 1 || length > 64) return 'Must have 1 to 64 characters.'
+  return lineProblem(externalId)
+}

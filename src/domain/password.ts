@@ -67,11 +67,12 @@ export function exceedsBcrypt(password: string): boolean {
 /** Returns the problem with an imported hash as one sentence that does not repeat it, or null when it is whole. */
 export function passwordHashProblem(hash: string): string | null {
   if (isWholePasswordHash(hash)) return null
-  if (hash.startsWith(SHA256_PREFIX)) return passwordHashProblem(hash.slice(SHA256_PREFIX.length))
-  if (hash === '') return 'Must not be empty.'
-  if (!/^\$2[aby]\$/.test(hash)) return 'Must be bcrypt of the version $2a$, $2b$ or $2y$.'
-  if (hash.length !== HASH_CHARACTERS) return `Has ${hash.length} characters, expected ${HASH_CHARACTERS}.`
-  if (!/^.{4}(0[4-9]|1[0-5])\$/.test(hash)) return 'Must have a cost from 04 to 15.'
+  const bcrypt = hash.startsWith(SHA256_PREFIX) ? hash.slice(SHA256_PREFIX.length) : hash
+  if (bcrypt === '') return 'Must not be empty.'
+  if (!/^\$2[aby]\$/.test(bcrypt)) return 'Must be bcrypt of the version $2a$, $2b$ or $2y$.'
+  if (bcrypt.length !== HASH_CHARACTERS)
+    return `Has ${bcrypt.length} characters, expected ${HASH_CHARACTERS}.`
+  if (!/^.{4}(0[4-9]|1[0-5])\$/.test(bcrypt)) return 'Must have a cost from 04 to 15.'
   return 'Must be a whole bcrypt hash.'
 }
 

@@ -54,8 +54,8 @@ function createImport({ outcomes = (all: readonly ImportOutcome[]) => all } = {}
   const core = memoryCore()
   const stored: Stored = { tokens: new Map(), revoked: new Set(), beforeBatch: () => {} }
   const outcomeOf = ({ email, digest }: ImportedToken): ImportOutcome => {
-    if (email !== 'ana@example.com' && email !== 'bob@example.com') return 'no_customer'
     if (stored.tokens.has(digest)) return 'exists'
+    if (email !== 'ana@example.com' && email !== 'bob@example.com') return 'no_customer'
     return email === 'bob@example.com' ? 'disabled' : 'added'
   }
   const store: ImportedTokens = {
@@ -161,6 +161,33 @@ describe('The import of tokens', () => {
     ])
     assert.equal(stored.tokens.size, 1)
     assert.deepEqual(await run([aRow(6, { abilities: ['orders:*'] })], { isWidening: true }), [settled(1)])
+  })
+
+  it('refuses an ID, or a time, that no token can have', async () => {
+    const { stored, run } = createImport()
+    const id = (externalId: string) => ({ externalId })
+    const afterAll = Date.UTC(10_000, 0)
+    const rows = (
+      [
+        [id(''), 'id: Must have 1 to 64 characters.'],
+        [id('7'.repeat(65)), 'id: Must have 1 to 64 characters.'],
+        [id('\u0000'), 'id: Must not contain control characters.'],
+        [id('1\n'), 'id: Must not contain control characters.'],
+        [id('\ud800'), 'id: Must be well-formed text.'],
+        [{ createdAtMs: -1 }, 'created_at: Must be a time from 1970 to 9999.'],
+        [{ createdAtMs: Number.NaN }, 'created_at: Must be a time from 1970 to 9999.'],
+        [{ expiresAtMs: afterAll }, 'expires_at: Must be a time from 1970 to 9999.'],
+        [{ lastUsedAtMs: Number.POSITIVE_INFINITY }, 'last_used_at: Must be a time from 1970 to 9999.'],
+      ] as const
+    ).map(([different, problem], at) => ({ row: aRow(at + 1, different), problem }))
+    const steps = await run(rows.map(({ row }) => row))
+    assert.deepEqual(
+      steps,
+      rows.map(({ row, problem }) => refused(row.line, problem)),
+    )
+    const limits = { externalId: '7'.repeat(64), createdAtMs: 0, expiresAtMs: afterAll - 1, lastUsedAtMs: 0 }
+    assert.deepEqual(await run([aRow(1, limits)]), [settled(1)])
+    assert.equal(stored.tokens.size, 1)
   })
 
   it('changes nothing that exists, and records nothing for it', async () => {

@@ -150,6 +150,9 @@ describe('A complete hash', () => {
     ['a cost of three digits', HASH.replace('$04$', '$004$')],
     ['no last separator', HASH.replace('$04$', '$04')],
     ['clear text', 'correct horse 9'],
+    ['the prefix of Django’s form twice', `bcrypt_sha256$bcrypt_sha256$${HASH}`],
+    ['the prefix of Django’s form before another one', `bcrypt_sha256$bcrypt$${HASH}`],
+    ['the prefix of Django’s form alone', 'bcrypt_sha256$'],
   ] as const) {
     it(`does not have ${what}`, () => {
       assert.equal(isWholePasswordHash(hash), false)

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { examineDatabase } from '../../src/adapters/postgres/diagnostics/examine-database.ts'
+import { FIND_PROBLEMS } from '../../src/adapters/postgres/diagnostics/service-checks.ts'
 import { LATCHKEY_MIGRATIONS } from '../../src/adapters/postgres/migration-set.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { type RunningApp, SERVICE_SECRET, startApp } from '../support/running-app.ts'
+import { createTestDatabase, sqlOn, type TestDatabase } from '../support/database.ts'
+import {
+  BUSY_MS,
+  PASSWORD as CUSTOMER_PASSWORD,
+  type RunningApp,
+  SERVICE_SECRET,
+  startApp,
+} from '../support/running-app.ts'
 import { postgresAlone } from '../support/sqlite.ts'
 import { until } from '../support/until.ts'
 
@@ -69,6 +76,13 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
       check: 'grants',
       breaks: () => `revoke insert on login_tokens from ${role}`,
       heals: () => `grant insert on login_tokens to ${role}`,
+    },
+    {
+      fault: 'a role without the privilege to delete one-time tokens',
+      check: 'grants',
+      breaks: () => `revoke delete on one_time_tokens from ${role}`,
+      heals: () => `grant delete on one_time_tokens to ${role}`,
+      fails: false,
     },
     {
       fault: 'a table in another schema',
@@ -197,5 +211,39 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
     assert.deepEqual(await failuresOfDoctor(), ['database.reached'])
     await database.sql(`alter role ${role} connection limit -1`)
     assert.deepEqual(await failuresOfDoctor(), [])
+  })
+
+  test('serves every request once the role has the privileges that doctor names, and no other', async () => {
+    await database.sql(`
+      revoke all on all tables in schema public from ${role};
+      revoke execute on all functions in schema public from public, ${role};
+      grant select on latchkey_migrations to ${role}`)
+    await reconnect()
+    let granted = 0
+    for (const { problem } of await sqlOn<{ problem: string }>(url, FIND_PROBLEMS.text)) {
+      const [, privilege, kind, name] =
+        /^The role has no (\w+) privilege on the (table|function) (\w+)\.$/.exec(problem) as string[]
+      await database.sql(`grant ${privilege} on ${kind} ${name} to ${role}`)
+      granted++
+    }
+    assert.ok(granted > 10)
+    await until(async () => (await readiness()).status === 200)
+
+    const { customers, oneTimeTokens, passwords, deadline } = app.service.useCases
+    const WHO = { requestId: 'of-a-test', address: '192.0.2.1' }
+    const found = await customers.find(email, deadline(BUSY_MS))
+    const token = await app.login(email)
+    assert.equal((await app.call('/api/me', { token })).status, 200)
+    const change = { current_password: CUSTOMER_PASSWORD, new_password: 'correct horse 10' }
+    assert.equal((await app.call('/api/password', { token, body: change })).status, 200)
+    const link = { customerId: found?.id ?? '', purpose: 'password-reset', ttlMs: 60_000 }
+    await oneTimeTokens.issue(link, deadline(BUSY_MS))
+    // The second one replaces the first.
+    const issued = await oneTimeTokens.issue(link, deadline(BUSY_MS))
+    const reset = { ...link, secret: issued?.secret ?? '', newPassword: CUSTOMER_PASSWORD }
+    assert.equal((await passwords.reset(reset, deadline(BUSY_MS), WHO))?.id, found?.id)
+    const again = await app.login(email)
+    assert.equal((await app.call('/api/me', { token })).status, 401)
+    assert.equal((await app.call('/api/logout', { token: again })).status, 200)
   })
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
   copyFileSync,
+  createReadStream,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -11,12 +12,16 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { Client } from 'pg'
+import { loadBackup } from '../../src/adapters/postgres/backup/restore-backup.ts'
+import { LATCHKEY_MIGRATIONS } from '../../src/adapters/postgres/migration-set.ts'
 import { migrate } from '../../src/adapters/postgres/migrations.ts'
 import { createTestDatabase, holdTransaction, type TestDatabase } from '../support/database.ts'
 import { ownProject } from '../support/own-program.ts'
 import { startApp } from '../support/running-app.ts'
 import { runLatchkey, startLatchkey, startProcess, temporaryFolder } from '../support/running-process.ts'
 import { openSmallDisk } from '../support/small-disk.ts'
+import { until } from '../support/until.ts'
 import { fill, fingerprint, isLong, latchkeyOn, load, newFile } from './support.ts'
 
 const CUSTOMERS = 2_000
@@ -263,8 +268,6 @@ describe('a restore', () => {
     const at = whole.length - 2000
     tampered[at] = (tampered[at] as number) ^ 1
     let reads = 0
-    const { loadBackup } = await import('../../src/adapters/postgres/backup/restore-backup.ts')
-    const { LATCHKEY_MIGRATIONS } = await import('../../src/adapters/postgres/migration-set.ts')
     const read = async function* () {
       reads += 1
       yield reads < 2 ? whole : tampered
@@ -358,6 +361,100 @@ describe('a restore', () => {
       /newer than the backup, which lacks .*0011_one_time_tokens of Latchkey\. Restore it into a new database/,
     )
   })
+
+  test('leaves no one-time token usable, and counts only the rows that it loaded', async (t) => {
+    const origin = await target(t, true)
+    await fill(origin.url, 3)
+    const issue = (database: TestDatabase, purpose: string) =>
+      database.sql(
+        `insert into one_time_tokens select id, $1, sha256((id || $1)::bytea), now() + interval '1 hour' from customers`,
+        [purpose],
+      )
+    await issue(origin, 'password-reset')
+    await issue(origin, 'email')
+    const file = newFile(folder.path)
+    const written = await latchkeyOn(origin, folder.path)('backup', file, '--json')
+    const countsOf = ({ stdout }: { readonly stdout: string }) =>
+      Object.fromEntries(
+        JSON.parse(stdout).tables.map(({ table, rows }: { table: string; rows: number }) => [table, rows]),
+      )
+    assert.equal(countsOf(written).one_time_tokens, 6)
+
+    const filled = await target(t, true)
+    await fill(filled.url, 2)
+    await issue(filled, 'password-reset')
+    for (const database of [filled, await target(t)]) {
+      const restored = await latchkeyOn(database, folder.path)('restore', file, '--yes', '--json')
+      assert.deepEqual([restored.code, restored.stderr], [0, ''])
+      assert.deepEqual(countsOf(restored), { ...countsOf(written), one_time_tokens: 0 })
+      for (const [table, rows] of Object.entries(countsOf(restored)))
+        assert.deepEqual(await database.sql(`select count(*)::int as rows from ${table}`), [{ rows }], table)
+    }
+    const { stdout } = await latchkeyOn(filled, folder.path)('restore', file, '--yes')
+    assert.match(stdout, /^Restored 34 rows of 5 tables/)
+  })
+
+  test('can load one-time tokens for a copy that is compared, as upgrade-data makes one', async (t) => {
+    const origin = await target(t, true)
+    await fill(origin.url, 3)
+    await origin.sql(
+      "insert into one_time_tokens select id, 'email', sha256(id::text::bytea), now() + interval '1 hour' from customers",
+    )
+    const file = newFile(folder.path)
+    assert.equal((await latchkeyOn(origin, folder.path)('backup', file)).code, 0)
+    const copy = await target(t)
+    const { tables } = await loadBackup(copy.url, [LATCHKEY_MIGRATIONS], {
+      read: () => createReadStream(file),
+      confirm: async () => {},
+      keepsOneTimeTokens: true,
+    })
+    assert.equal(tables.find(({ table }) => table === 'one_time_tokens')?.rows, 3)
+    assert.equal(rows(await state(copy)), rows(await state(origin)))
+  })
+
+  for (const [fault, endOf] of [
+    ['is cancelled', 'pg_cancel_backend'],
+    ['loses its connection', 'pg_terminate_backend'],
+  ] as const)
+    test(`is complete when only the ANALYZE after its commit ${fault}`, async (t) => {
+      const file = await backUp()
+      const filled = await target(t, true)
+      await fill(filled.url, 3)
+      const blocker = new Client({ connectionString: filled.url })
+      await blocker.connect()
+      let locked: Promise<unknown> | undefined
+      let reads = 0
+      const waiting = async (query: string) =>
+        (
+          await filled.sql<{ pid: number }>(
+            "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ilike $1",
+            [`${query}%`],
+          )
+        )[0]?.pid
+      const read = async function* () {
+        reads += 1
+        for await (const chunk of createReadStream(file)) {
+          yield chunk
+          if (reads < 2 || locked !== undefined) continue
+          // It waits for the lock of TRUNCATE, and ANALYZE waits for it.
+          await blocker.query('begin')
+          locked = blocker.query('lock table login_tokens in share update exclusive mode')
+          await until(async () => (await waiting('lock table')) !== undefined)
+        }
+      }
+      const restoring = loadBackup(filled.url, [LATCHKEY_MIGRATIONS], { read, confirm: async () => {} })
+      let pid: number | undefined
+      await until(async () => {
+        pid = await waiting('analyze')
+        return pid !== undefined
+      })
+      await filled.sql(`select ${endOf}($1::int)`, [pid])
+      const { tables } = await restoring
+      await locked
+      await blocker.end()
+      assert.equal(tables.find(({ table }) => table === 'login_tokens')?.rows, CUSTOMERS * 10)
+      assert.equal(rows(await state(filled)), rows(await state(source)))
+    })
 
   test('waits for no lock forever', async (t) => {
     const file = await backUp()

@@ -390,3 +390,91 @@ test('a mistyped own token costs no lookup, also with foreign tokens', async () 
   assert.equal((await me(`Bearer ${secret}`)).status, 401)
   assert.equal(denied(), before + 1)
 })
+
+test('a dry run reports what the import does, also for repeated tokens and those of disabled customers', async () => {
+  const { customers, deadline } = app.service.useCases
+  for (const name of ['stored', 'moved', 'closed']) await app.addCustomer({ email: `${name}@example.com` })
+  const first = ['stored', 'moved', 'closed'].map((name) => ISSUE.drf(`${name}@example.com`).row)
+  assert.equal((await run('drf', first)).stdout, 'Imported: 3, already there: 0, refused: 0.\n')
+  const disabled = await customers.find('closed@example.com', deadline(60_000))
+  await customers.disable(disabled?.id ?? '', deadline(60_000))
+  await app.database.sql(
+    "update customers set email = 'elsewhere@example.com' where email = 'moved@example.com'",
+  )
+  assert.equal((await run('drf', first, '--dry-run')).code, 0)
+  assert.equal((await run('drf', first)).stdout, 'Imported: 0, already there: 3, refused: 0.\n')
+
+  const [twice, late] = [ISSUE.drf('stored@example.com').row, ISSUE.drf('stored@example.com').row]
+  const rows = [
+    ...first,
+    twice,
+    ISSUE.drf('nobody@example.com').row,
+    ISSUE.drf('closed@example.com').row,
+    { ...twice, name: 'again' },
+    { ...late, email: 'nobody@example.com' },
+    { ...late, email: 'closed@example.com' },
+    late,
+    { ...late, email: 'ana@example.com' },
+  ]
+  const [dry, real] = [await run('drf', rows, '--dry-run', '--json'), await run('drf', rows, '--json')]
+  assert.deepEqual(JSON.parse(dry.stdout), { ...JSON.parse(real.stdout), dry_run: true })
+  const { added, already_there, refused_rows } = JSON.parse(real.stdout)
+  const lines = refused_rows.map(({ line }: { line: number }) => line)
+  assert.deepEqual([added, already_there, lines], [2, 5, [5, 6, 8, 9]])
+  const stored = await app.database.sql(
+    "select email, login_tokens.name from login_tokens join customers on customers.id = customer_id where form = 'drf' order by login_tokens.name, email",
+  )
+  // The first of repeated rows counts.
+  assert.deepEqual(
+    stored.filter(({ email }) => email === 'ana@example.com'),
+    [],
+  )
+  assert.ok(!stored.some(({ name }) => name === 'again'))
+})
+
+test('a row with a character that PostgreSQL cannot store is refused alone', async () => {
+  const hostile = ['\u0000', '1\u00002', '\ud800', '', '7'.repeat(65)].map(
+    (id) => ISSUE.adonis('ana@example.com', { id }).row,
+  )
+  const others = [
+    { name: 'a\u0000b' },
+    { email: 'ana\u0000@example.com' },
+    { abilities: '["a\\u0000b"]' },
+    { hash: `${'0'.repeat(63)}\u0000` },
+    { type: 'auth_token\u0000' },
+    { created_at: '2030-01-01T00:00:00\u0000' },
+    { expires_at: '9'.repeat(15) },
+    { created_at: -1 },
+    { created_at: '1969-12-31T23:59:59Z' },
+    { last_used_at: '0000-01-01 00:00:00' },
+    { created_at: 'yesterday' },
+    { created_at: '2030-02-30 12:00:00' },
+    { expires_at: '2030-13-01 12:00:00' },
+    // JSON.parse rounds it.
+    { id: 2 ** 60 },
+  ].map((more) => ISSUE.adonis('ana@example.com', more).row)
+  const valid = ISSUE.adonis('ana@example.com')
+  const rows = [...hostile, ...others, valid.row]
+  const { code, stdout, stderr } = await run('adonis', rows)
+  assert.deepEqual(
+    [code, stdout],
+    [1, `Imported: 1, already there: 0, skipped as other type: 1, refused: ${rows.length - 2}.\n`],
+  )
+  assert.match(stderr, /line 1: id: Must not contain control characters\./)
+  assert.match(stderr, /line 5: id: Must have 1 to 64 characters\./)
+  assert.match(stderr, /created_at: Must be a time from 1970 to 9999\./)
+  assert.match(stderr, /id: Is a number above 2\^53/)
+  assert.equal((await me(valid.authorization)).status, 200)
+})
+
+test('a key of better-auth is refused whose permissions or remaining uses cannot be read', async () => {
+  for (const more of [
+    { permissions: '{"orders":[null]}' },
+    { permissions: '{"orders":[["read"]]}' },
+    { remaining: 'many' },
+    { remaining: 5 },
+  ]) {
+    const { code, stdout } = await run('better-auth', [ISSUE['better-auth']('ana@example.com', more).row])
+    assert.deepEqual([code, stdout], [1, 'Imported: 0, already there: 0, refused: 1.\n'])
+  }
+})

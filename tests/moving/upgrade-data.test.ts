@@ -79,7 +79,12 @@ for (const major of MAJORS)
       createOldFolder(home.path, prefixOf(major))
       tokens = await onOldServer(home.path, prefixOf(major), major, async (url) => {
         await migrate({ url })
-        return fill(url, CUSTOMERS)
+        const known = await fill(url, CUSTOMERS)
+        await sqlOn(
+          url,
+          "insert into one_time_tokens select id, 'email', sha256(id::text::bytea), now() + interval '1 hour' from customers",
+        )
+        return known
       })
     })
     after(async () => {
@@ -161,7 +166,8 @@ for (const major of MAJORS)
       }
       const { code, stderr, stdout } = await runLatchkey(upgrade(), { cwd: home.path, env })
       assert.deepEqual([code, stderr], [0, ''])
-      assert.match(stdout, /^Upgraded .* from PostgreSQL \d+ to 18: \d+ rows/)
+      // Customers with ten tokens each, their one-time tokens, and the secret of the schema.
+      assert.match(stdout, new RegExp(`^Upgraded .* from PostgreSQL \\d+ to 18: ${CUSTOMERS * 12 + 1} rows`))
       assert.deepEqual([majorOf(data), majorOf(data, `postgres-old-${major}`)], ['18', major])
       assert.deepEqual(
         readdirSync(data).filter((name) => /^\.initdb|upgraded/.test(name)),

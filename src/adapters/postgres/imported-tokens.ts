@@ -7,6 +7,9 @@ const OWNERS = `
   select id, lower(email collate "C") as email, disabled_at from customers
    where lower(email collate "C") = any($1::text[])`
 
+// Whether the digest was stored before: rows that the same statement inserts are not in its snapshot.
+const EXISTS = 'exists (select from login_tokens where token_hash = given.token_hash)'
+
 // The unnamed statement is planned for the number of its tokens; a generic plan would join them in quadratic time.
 // Customers are locked in one order, so that a parallel disable either revokes the tokens or prevents them.
 const ADD_MANY = {
@@ -26,11 +29,12 @@ const ADD_MANY = {
              external_id
         from given join owners using (email)
        where disabled_at is null
-       order by token_hash
+       order by token_hash, n
           on conflict (token_hash) do nothing
       returning id)
-    select case when owners.id is null then 'no_customer' when added.id is not null then 'added'
-                when owners.disabled_at is not null then 'disabled' else 'exists' end as outcome
+    select case when ${EXISTS} then 'exists' when owners.id is null then 'no_customer'
+                when owners.disabled_at is not null then 'disabled' when added.id is not null then 'added'
+                else 'exists' end as outcome
       from given left join owners using (email) left join added on added.id = given.id
      order by n`,
 }
@@ -41,9 +45,11 @@ const CHECK_MANY = {
     with given as materialized (
       select * from unnest($1::text[], $2::bytea[]) with ordinality as given (email, token_hash, n)),
     owners as materialized (${OWNERS})
-    select case when owners.id is null then 'no_customer'
-                when exists (select from login_tokens where token_hash = given.token_hash) then 'exists'
-                when owners.disabled_at is not null then 'disabled' else 'added' end as outcome
+    select case when ${EXISTS} then 'exists' when owners.id is null then 'no_customer'
+                when owners.disabled_at is not null then 'disabled'
+                when row_number() over (partition by token_hash, owners.id is null, owners.disabled_at is null
+                                        order by n) = 1 then 'added'
+                else 'exists' end as outcome
       from given left join owners using (email)
      order by n`,
 }

@@ -2,8 +2,9 @@
 export interface TableReport {
   /** The name of the table, with its schema unless that is the schema of Latchkey's tables. */
   readonly table: string
+  /** The number of rows that were written or loaded: 0 of one-time tokens in a restore, which loads none. */
   readonly rows: number
-  /** The SHA-256 of the rows as they stand in the file, as hexadecimal digits. */
+  /** The SHA-256 of these rows as they stand in the file, as hexadecimal digits. */
   readonly sha256: string
 }
 
@@ -38,7 +39,7 @@ export interface UpgradeReport {
   /** The major versions. */
   readonly from: string
   readonly to: string
-  /** The size of all rows as text. */
+  /** The size of the file that held all rows in between, in bytes: a backup, with its header. */
   readonly bytes: number
   readonly tables: readonly TableReport[]
 }

@@ -12,14 +12,17 @@ export interface ImportedToken {
   readonly externalId: string | null
 }
 
-/** What became of an imported token. */
+/**
+ * What became of an imported token: `exists` when one with its digest was stored before, whoever holds it, or is added by
+ * an earlier token of the same call.
+ */
 export type ImportOutcome = 'added' | 'exists' | 'no_customer' | 'disabled'
 
 /** The store of imported tokens. Its methods reject with `Unavailable` like those of `LoginTokens`. */
 export interface ImportedTokens {
   /** Stores the tokens of customers who exist and are not disabled, unless a token has the digest; returns each outcome. */
   addMany(tokens: readonly ImportedToken[], timeoutMs: number): Promise<readonly ImportOutcome[]>
-  /** As `addMany`, but stores nothing. */
+  /** Returns the outcomes that `addMany` would return, but stores nothing. */
   checkMany(tokens: readonly ImportedToken[], timeoutMs: number): Promise<readonly ImportOutcome[]>
   /** Returns at most `limit` tokens of a form that are not revoked, ordered by ID, after the ID `after`. */
   listUnrevoked(

@@ -11,9 +11,9 @@ export interface LoginAttempt {
 /**
  * Counts failed logins by account and address together, by address, and by account alone, where only those from addresses
  * that have not logged in to the account count. An attempt acquires a slot
- * before its password is verified, so that parallel guesses count like sequential ones. Both methods reject with
- * `Unavailable` when the store does not respond within `timeoutMs` milliseconds or cannot be reached; whether the slot
- * was acquired or released is then unknown.
+ * before its password is verified, so that parallel guesses count like sequential ones. Every method rejects with
+ * `Unavailable` when the store does not respond within `timeoutMs` milliseconds or cannot be reached; the outcome of a
+ * change is then unknown.
  */
 export interface LoginThrottle {
   /** Acquires a slot for the attempt, or returns why there is none. Does not wait for a slot. */

@@ -13,6 +13,7 @@ import { openPool } from '../../../src/adapters/postgres/connection/pool.ts'
 import { serverFaults } from '../../../src/adapters/postgres/connection/server-faults.ts'
 import { checkServer } from '../../../src/adapters/postgres/diagnostics/check-server.ts'
 import { postgresReadiness } from '../../../src/adapters/postgres/diagnostics/readiness.ts'
+import { FIND_PROBLEMS } from '../../../src/adapters/postgres/diagnostics/service-checks.ts'
 import {
   knownMigrations,
   LATCHKEY_MIGRATIONS,
@@ -136,10 +137,7 @@ describe('The migrations', () => {
     const known = await knownMigrations()
     const first = known.indexOf('0009_sessions')
     await migrate({ ...database, upTo: first })
-    const file = readFileSync(join(LATCHKEY_MIGRATIONS.folder, '0009_sessions.sql'), 'utf8')
-    const statements = [...file.matchAll(/^-- {3}(.*)$/gm)].map(([, line]) => line).join(' ')
-    for (const statement of statements.split(';').filter((text) => text.trim() !== ''))
-      await database.sql(statement)
+    await prepareFor(database, '0009_sessions')
     assert.deepEqual(await migrate(database), known.slice(first))
     const indexes = await database.sql<{ indexdef: string }>(
       "select indexdef from pg_indexes where indexname like 'login_tokens%log%' or indexname like '%slot%'",
@@ -149,6 +147,50 @@ describe('The migrations', () => {
       indexes[0]?.indexdef ?? '',
       /UNIQUE INDEX login_tokens_one_login_key .*\(customer_id, slot\)/,
     )
+  })
+
+  it('build no index that the file of foreign tokens creates before them, and refuse an invalid one', async (t) => {
+    const database = await emptyDatabase(t)
+    const known = await knownMigrations()
+    const first = known.indexOf('0010_foreign_tokens')
+    await migrate({ ...database, upTo: first })
+    await prepareFor(database, '0010_foreign_tokens')
+    const index = () =>
+      database.sql(
+        "select oid::int, relfilenode::int from pg_class where oid = 'login_tokens_of_form_idx'::regclass",
+      )
+    const prepared = await index()
+    // What is left of CREATE INDEX CONCURRENTLY when it is interrupted.
+    const setValid = (isValid: boolean) =>
+      database.sql(
+        `update pg_index set indisvalid = ${isValid} where indexrelid = 'login_tokens_of_form_idx'::regclass`,
+      )
+    await setValid(false)
+    await assert.rejects(
+      migrate(database),
+      /login_tokens_of_form_idx is invalid: drop it and create it again/,
+    )
+    await setValid(true)
+    assert.deepEqual(await migrate(database), known.slice(first))
+    assert.deepEqual(await index(), prepared)
+    const [columns] = await database.sql(
+      'select form, external_id from login_tokens union all select null, null',
+    )
+    assert.deepEqual(columns, { form: null, external_id: null })
+  })
+
+  it('grant new tables to the roles that use the earlier ones, without default privileges', async (t) => {
+    const database = await emptyDatabase(t)
+    const { role, url } = await createRole(t, database)
+    await migrate({ ...database, upTo: (await knownMigrations()).indexOf('0005_secret_channel') })
+    await database.sql(`
+      grant select, update on customers to ${role};
+      grant select, insert, update on login_tokens, login_attempts to ${role};
+      grant select on latchkey_migrations to ${role}`)
+    await migrate(database)
+    assert.deepEqual(await sqlOn(url, FIND_PROBLEMS.text), [])
+    await sqlOn(url, 'delete from one_time_tokens')
+    await assert.rejects(sqlOn(url, 'delete from login_attempts_secret'), { code: '42501' })
   })
 
   it('of sessions let the version before log in: it ends all sessions and takes slot 1', async (t) => {
@@ -411,6 +453,14 @@ async function createRole(t: TestContext, database: TestDatabase): Promise<{ rol
   url.username = role
   url.password = 'secret'
   return { role, url: url.href }
+}
+
+/** Runs the statements at the head of a migration's file. */
+async function prepareFor(database: TestDatabase, migration: string): Promise<void> {
+  const file = readFileSync(join(LATCHKEY_MIGRATIONS.folder, `${migration}.sql`), 'utf8')
+  const statements = [...file.matchAll(/^-- {3}(.*)$/gm)].map(([, line]) => line).join(' ')
+  for (const statement of statements.split(';').filter((text) => text.trim() !== ''))
+    await database.sql(statement)
 }
 
 async function emptyDatabase(t: TestContext): Promise<TestDatabase> {

@@ -5,10 +5,13 @@ export class WrongField extends Error {
   override readonly name = 'WrongField'
 }
 
-/** Returns a field as text, or null when it is null or left out. Throws `WrongField` for a list or an object. */
+/** Returns a field as text, or null when it is null or left out. Throws `WrongField` for a list, an object or a number that was rounded. */
 export function optionalText({ fields }: TokenRecord, column: string): string | null {
   const value = fields.get(column) ?? null
   if (value === null || typeof value === 'string') return value
+  // An ID would be that of another token.
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw new WrongField(`${column}: Is a number above 2^53, which is not read exactly. Write it as text.`)
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
     return String(value)
   throw new WrongField(`${column}: Must be text.`)
@@ -49,11 +52,21 @@ export function time(record: TokenRecord, column: string): number | null {
   if (value === null) return null
   if (/^\d{9,14}$/.test(value))
     return Number(value) < FIRST_MILLISECONDS ? Number(value) * 1000 : Number(value)
-  const [, date, clock, fraction = '', zone = 'Z'] = TIME.exec(value) ?? []
+  const [isTime, date = '', clock, fraction = '', zone = 'Z'] = TIME.exec(value) ?? []
   const offset = zone === 'Z' ? zone : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`
-  const atMs = Date.parse(`${date}T${clock}.${fraction.slice(0, 3).padEnd(3, '0')}${offset}`)
+  // Date.parse also reads text that is no time.
+  const atMs =
+    isTime !== undefined && isDate(date)
+      ? Date.parse(`${date}T${clock}.${fraction.slice(0, 3).padEnd(3, '0')}${offset}`)
+      : Number.NaN
   if (Number.isNaN(atMs)) throw new WrongField(`${column}: Is not a time such as 2030-01-31 12:00:00.`)
   return atMs
+}
+
+/** Date.parse takes a 30th of February for a 2nd of March. */
+function isDate(date: string): boolean {
+  const atMs = Date.parse(date)
+  return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(date)
 }
 
 /** Returns a list of words, which may stand as JSON text. Throws `WrongField` for anything else. */

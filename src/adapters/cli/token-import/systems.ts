@@ -134,7 +134,8 @@ function permissions(record: TokenRecord): readonly string[] {
   if (typeof value !== 'object' || Array.isArray(value))
     throw new WrongField('permissions: Must be a JSON object.')
   return Object.entries(value as object).flatMap(([resource, actions]) => {
-    if (!Array.isArray(actions)) throw new WrongField('permissions: Must hold lists of actions.')
+    if (!Array.isArray(actions) || !actions.every((action) => typeof action === 'string'))
+      throw new WrongField('permissions: Must hold lists of actions.')
     return actions.map((action) => `${resource}:${action}`)
   })
 }

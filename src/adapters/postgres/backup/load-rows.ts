@@ -29,16 +29,31 @@ const INSERT_TRIGGERS = `
 
 const ENABLE = { O: 'enable', R: 'enable replica', A: 'enable always' } as const
 
+/** What is loaded. */
+interface LoadedRows {
+  readonly sets: readonly MigrationSet[]
+  readonly bytes: AsyncIterable<Buffer>
+  /** Names of Latchkey's tables that are empty afterwards, whatever the backup has. */
+  readonly emptied: readonly string[]
+}
+
 /**
  * Loads the rows of a backup in place of those of the database, in one transaction. TRUNCATE publishes `forget`, so that
  * every instance clears its cache once this has committed; the channel of the instances gets a new secret name, because
- * readers of old backups and dumps may know the earlier one.
+ * readers of old backups and dumps may know the earlier one. Throws only when nothing has changed, or when the connection
+ * was lost during the commit.
  */
-export async function loadRows(
+export async function loadRows(client: Client, rows: LoadedRows): Promise<readonly TableReport[]> {
+  const { catalog, loaded } = await loadAndCommit(client, rows)
+  // Autovacuum does the same later, and a failure would look like one of the restore.
+  await client.query(`analyze ${catalog.tables.map(({ sql }) => sql).join(', ')}`).catch(() => {})
+  return loaded
+}
+
+async function loadAndCommit(
   client: Client,
-  sets: readonly MigrationSet[],
-  bytes: AsyncIterable<Buffer>,
-): Promise<readonly TableReport[]> {
+  { sets, bytes, emptied }: LoadedRows,
+): Promise<{ catalog: Catalog; loaded: readonly TableReport[] }> {
   const { PG_MIGRATE_LOCK_ID } = await import('node-pg-migrate')
   await client.query('begin isolation level read committed')
   try {
@@ -51,14 +66,16 @@ export async function loadRows(
       await client.query(INSERT_TRIGGERS, [catalog.tables.map(({ oid }) => oid)])
     ).rows
     for (const { table, name } of triggers) await client.query(`alter table ${table} disable trigger ${name}`)
-    const { header, loaded } = await loadSections(client, catalog, new BackupReader(bytes))
+    const { header, loaded } = await loadSections(client, catalog, {
+      reader: new BackupReader(bytes),
+      emptied,
+    })
     for (const { table, name, enabled } of triggers)
       await client.query(`alter table ${table} ${ENABLE[enabled]} trigger ${name}`)
     await restartSequences(client, catalog, header)
     await client.query('update latchkey_channel set name = default')
     await client.query('commit')
-    await client.query(`analyze ${catalog.tables.map(({ sql }) => sql).join(', ')}`)
-    return loaded
+    return { catalog, loaded }
   } catch (error) {
     // The connection may be lost, which rolls back too.
     await client.query('rollback').catch(() => {})
@@ -70,7 +87,7 @@ export async function loadRows(
 async function loadSections(
   client: Client,
   catalog: Catalog,
-  reader: BackupReader,
+  { reader, emptied }: { readonly reader: BackupReader; readonly emptied: readonly string[] },
 ): Promise<{ header: BackupHeader; loaded: readonly TableReport[] }> {
   const header = decodeHeader((await reader.line()) ?? '', (await reader.line()) ?? '')
   const loaded: TableReport[] = []
@@ -84,9 +101,16 @@ async function loadSections(
       throw new BackupRefused(`The database has no table ${qualifiedName(section)}, which the backup has.`)
     // The line `copy … from stdin`, which is for psql.
     await reader.line()
-    loaded.push(await loadTable(client, table, section, reader))
+    const isEmptied = section.schema === null && emptied.includes(section.name)
+    loaded.push(isEmptied ? await passOver(section, reader) : await loadTable(client, table, section, reader))
   }
   return { header, loaded }
+}
+
+/** Reads the rows of a table without loading them. */
+async function passOver(section: BackupSection, reader: BackupReader): Promise<TableReport> {
+  for await (const _ of reader.rows());
+  return { table: qualifiedName(section), rows: 0, sha256: createHash('sha256').digest('hex') }
 }
 
 async function loadTable(

@@ -16,15 +16,25 @@ const SESSION =
 
 const HEADER_LINES = 2
 
+/** A link that was used or replaced after the backup must not work again, and customers can request another one. */
+const SINGLE_USE = ['one_time_tokens']
+
+/** How a backup is loaded. */
+interface LoadOptions extends RestoreOptions {
+  /** Loads one-time tokens too: right only for a copy of rows that nothing has changed since. */
+  readonly keepsOneTimeTokens?: boolean
+}
+
 /**
- * Replaces the rows of all tables that the migrations of the sets create by those of a backup, in one transaction. An older schema
- * is first brought to the state of the backup. Throws `DatabaseRefused` before any change when the
- * file is damaged or does not fit, and leaves all rows unchanged when the transaction fails.
+ * Replaces the rows of all tables that the migrations of the sets create by those of a backup, in one transaction; one-time
+ * tokens are deleted unless they are kept. An older schema is first brought to the state of the backup. Throws
+ * `DatabaseRefused` before any change when the file is damaged or does not fit, and leaves all rows unchanged when the
+ * transaction fails.
  */
 export async function loadBackup(
   url: string,
   sets: readonly MigrationSet[],
-  { read, confirm }: RestoreOptions,
+  { read, confirm, keepsOneTimeTokens = false }: LoadOptions,
 ): Promise<BackupReport> {
   const header = await verifyBackup(read)
   await requireKnown(header, sets)
@@ -37,7 +47,8 @@ export async function loadBackup(
   const tables = await withDirectClient(url, async (client) => {
     await client.query(SESSION)
     for (const { table } of sets) requireOwner(await readTarget(client, table))
-    return explainFailures(() => loadRows(client, sets, verifiedBytes(read())))
+    const emptied = keepsOneTimeTokens ? [] : SINGLE_USE
+    return explainFailures(() => loadRows(client, { sets, bytes: verifiedBytes(read()), emptied }))
   })
   return { tables, createdAt: header.createdAt }
 }

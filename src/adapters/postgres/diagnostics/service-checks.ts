@@ -40,11 +40,15 @@ export const SERVICE_CHECKS: readonly ServiceCheck[] = [
       select format('The role has no %s privilege on the table %s.', privilege, name)
         from (values ('customers', array['select', 'update']),
                      ('login_tokens', array['select', 'insert', 'update']),
-                     ('one_time_tokens', array['select', 'insert', 'update']),
+                     ('one_time_tokens', array['select', 'insert', 'update', 'delete']),
                      ('login_attempts', array['select', 'insert', 'update']),
                      ('login_attempts_secret', array['select'])) as needed (name, privileges),
              unnest(privileges) as privilege
-       where not has_any_column_privilege(to_regclass(name), privilege)
+       where case privilege
+               -- A privilege of tables only.
+               when 'delete' then not has_table_privilege(to_regclass(name), privilege)
+               else not has_any_column_privilege(to_regclass(name), privilege)
+             end
        union all
       select format('The role has no execute privilege on the function %s.', name)
         from unnest(array['latchkey_take_login_slot', 'latchkey_settle_login_slot', 'latchkey_login_keys', 'latchkey_login_row',
