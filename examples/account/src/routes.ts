@@ -123,11 +123,11 @@ export function accountRoutes({ useCases, mails, send, throttle }: AccountRoutes
   }
 
   async function reset(
-    { body, deadline, requestId, clientAddress: address }: RequestContext & { readonly body: NewPassword },
+    { body, deadline, requester }: RequestContext & { readonly body: NewPassword },
     purpose: string,
   ): Promise<void> {
     const presented = { secret: body.token, purpose, newPassword: body.new_password }
-    const customer = await passwords.reset(presented, deadline, { requestId, address })
+    const customer = await passwords.reset(presented, deadline, requester)
     if (customer === null)
       throw new ValidationFailed({ token: ['Is not valid any more. Ask for another mail.'] })
   }
