@@ -5,7 +5,12 @@ export type { CachedToken } from '../application/login-tokens/cached-token.ts'
 export type { AccessLog, RespondedRequest } from '../application/ports/access-log.ts'
 export type { AuditFields, AuditLog } from '../application/ports/audit-log.ts'
 export type { Cache } from '../application/ports/cache.ts'
-export type { CustomerCredentials, Customers, PasswordChange } from '../application/ports/customers.ts'
+export type {
+  CustomerCredentials,
+  Customers,
+  PasswordChange,
+  PasswordReset,
+} from '../application/ports/customers.ts'
 export type { Ids } from '../application/ports/ids.ts'
 export type { Invalidation, Invalidations } from '../application/ports/invalidations.ts'
 export type { Log, LogFields } from '../application/ports/log.ts'

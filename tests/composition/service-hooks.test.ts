@@ -6,6 +6,7 @@ import { route } from '../../src/adapters/http/routing/route.ts'
 import { postgresDatabase } from '../../src/composition/postgres-database.ts'
 import { createTestApp } from '../../src/testing/test-app.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { aRequester } from '../support/idle-ports.ts'
 import { temporaryFolder } from '../support/running-process.ts'
 
 describe('The hooks of a service', () => {
@@ -61,7 +62,7 @@ test('The hook of a password change is called once for each change and reset, wi
   const presented = { customerId: id, purpose: 'password-reset', ttlMs: 1000 }
   const { secret = '' } = (await oneTimeTokens.issue(presented, deadline())) ?? {}
   const reset = { secret, purpose: 'password-reset', newPassword: 'a third horse 11' }
-  const from = { requestId: 'r1', address: '192.0.2.7' }
+  const from = aRequester()
   assert.ok(await passwords.reset(reset, deadline(), from))
   assert.equal(await passwords.reset(reset, deadline(), from), null)
   assert.deepEqual(notified, [id, id])

@@ -252,6 +252,32 @@ describe('The contracts fail in the sentences about', { concurrency: 4 }, () => 
       'prunes beside another process',
       ['while another process prunes, a prune returns null and deletes nothing'],
     ],
+    ['password-reset-faults', 'has no fault', []],
+    [
+      'password-reset-faults',
+      'uses up the token of a reset before it locks the customer',
+      [
+        'of resets at once with two tokens of a customer one succeeds, and its password counts',
+        'of a reset and a change of the password at once one succeeds, and its password counts',
+        'a reset does not replace a password that is set at the same time',
+        'a reset that fails because a login token is locked changes nothing, and its one-time token stays valid',
+      ],
+    ],
+    [
+      'password-reset-faults',
+      'revokes the tokens before it sets the password of a reset',
+      [
+        'of resets at once with two tokens of a customer one succeeds, and its password counts',
+        'of a reset and a change of the password at once one succeeds, and its password counts',
+        'a reset does not replace a password that is set at the same time',
+        'no login outlives a reset that it raced against',
+      ],
+    ],
+    [
+      'password-reset-faults',
+      'ignores whose token a reset presents',
+      ['a reset with a token that is not valid for it changes nothing'],
+    ],
     ['database-faults', 'has no fault', []],
     [
       'database-faults',

@@ -61,7 +61,7 @@ export function disturbedStores({
   const memory = memoryStore()
   const customers = memoryCustomers(memory)
   const inner = memoryLoginTokens(memory)
-  const lockable = ['revoke', 'revokeByCustomer', 'disable']
+  const lockable = ['revoke', 'revokeByCustomer', 'disable', 'resetPassword']
   const loginTokens: LoginTokens = {
     ...inner,
     async touch(uses, timeoutMs) {

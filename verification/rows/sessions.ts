@@ -55,7 +55,7 @@ export const sessionRows: readonly Row[] = [
     mutants: [
       {
         name: 'a change leaves the other tokens',
-        file: 'src/adapters/postgres/customers.ts',
+        file: 'src/adapters/postgres/store-password.ts',
         find: 'where customer_id = $1 and id <> $3 and revoked_at is null',
         replace: 'where customer_id = $1 and id <> $3 and false',
       },

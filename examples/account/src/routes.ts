@@ -4,6 +4,7 @@ import {
   type RequestContext,
   route,
   TooManyLogins,
+  Unavailable,
   type UseCases,
   ValidationFailed,
 } from 'latchkey'
@@ -90,15 +91,18 @@ export function accountRoutes({ useCases, mails, send, throttle }: AccountRoutes
     }),
   ]
 
-  /** Throws `TooManyLogins` after too many mails to the e-mail or from the address. */
+  /**
+   * Counts a mail. Throws `TooManyLogins` after too many to the e-mail or from the address, and `Unavailable` while parallel
+   * requests hold what is left of the limit.
+   */
   async function limit({ deadline, clientAddress }: RequestContext, to: string): Promise<void> {
-    // An own account: mails must not count as failed logins.
+    // With both prefixes, mails do not count as failed logins where the throttle has the same store as that of logins.
     const account = `mail ${createHash('sha256').update(to.toLowerCase()).digest('hex')}`
-    const attempt = { account, address: clientAddress }
+    const attempt = { account, address: `mail ${clientAddress}` }
     const admission = await deadline.run((timeoutMs) => throttle.take(attempt, timeoutMs))
     if (admission.kind === 'refused') throw new TooManyLogins(admission.limit)
-    if (admission.kind === 'taken')
-      await deadline.run((timeoutMs) => throttle.settle(admission.slot, 'failed', timeoutMs))
+    if (admission.kind === 'wait') throw new Unavailable()
+    await deadline.run((timeoutMs) => throttle.settle(admission.slot, 'failed', timeoutMs))
   }
 
   /** Works after the response, so that its time does not tell whether a customer has the e-mail. */
@@ -123,11 +127,11 @@ export function accountRoutes({ useCases, mails, send, throttle }: AccountRoutes
   }
 
   async function reset(
-    { body, deadline, requestId, clientAddress: address }: RequestContext & { readonly body: NewPassword },
+    { body, deadline, requester }: RequestContext & { readonly body: NewPassword },
     purpose: string,
   ): Promise<void> {
     const presented = { secret: body.token, purpose, newPassword: body.new_password }
-    const customer = await passwords.reset(presented, deadline, { requestId, address })
+    const customer = await passwords.reset(presented, deadline, requester)
     if (customer === null)
       throw new ValidationFailed({ token: ['Is not valid any more. Ask for another mail.'] })
   }

@@ -1,6 +1,6 @@
 import { type CustomerCredentials, type Customers, foldedEmail } from 'latchkey/ports'
 import { errorNumber, type MariadbDatabase, type Session, type Value } from './database.ts'
-import { CUSTOMER_COLUMNS, toCredentials, toCustomer } from './rows.ts'
+import { CUSTOMER_COLUMNS, toBytes, toCredentials, toCustomer } from './rows.ts'
 
 const FIND_BY_EMAIL = `select ${CUSTOMER_COLUMNS}, customers.password_hash from customers where email_key = ?`
 
@@ -25,6 +25,8 @@ const REVOKE_OTHERS =
   'update login_tokens set revoked_at = ? where customer_id = ? and id <> ? and revoked_at is null'
 const ENABLE = 'update customers set disabled_at = null where id = ?'
 const DELETE = 'delete from customers where id = ?'
+const USE_ONE_TIME_TOKEN = `
+  delete from one_time_tokens where customer_id = ? and purpose = ? and token_hash = ? and expires_at > ?`
 const END_ONE_TIME_TOKENS = 'delete from one_time_tokens where customer_id = ?'
 const REVOKE_ALL = 'update login_tokens set revoked_at = ? where customer_id = ? and revoked_at is null'
 
@@ -69,6 +71,15 @@ export function mariadbCustomers(database: MariadbDatabase): Customers {
         await change(SET_PASSWORD_HASH, [passwordHash, customerId])
         await change(END_ONE_TIME_TOKENS, [customerId])
         return change(REVOKE_OTHERS, [atMs, customerId, keepTokenId])
+      }),
+
+    resetPassword: ({ customerId, purpose, digest, passwordHash, atMs }, timeoutMs) =>
+      database.write(timeoutMs, async (session) => {
+        const [owner] = await session.rows(LOCK_OWNER, [customerId])
+        if (owner === undefined || owner.disabled_at !== null) return null
+        const presented = [customerId, purpose, toBytes(digest), atMs]
+        if ((await session.change(USE_ONE_TIME_TOKEN, presented)) === 0) return null
+        return changeAndRevoke(session, SET_PASSWORD_HASH, passwordHash, customerId, atMs)
       }),
 
     rehash: (id, from, to, timeoutMs) => changesOne(REHASH, [to, id, from], timeoutMs),

@@ -1,6 +1,6 @@
 import type { CustomerCredentials, Customers } from 'latchkey/ports'
 import type { Session, SqliteDatabase, Value } from './database.ts'
-import { CUSTOMER_COLUMNS, toCredentials, toCustomer } from './rows.ts'
+import { CUSTOMER_COLUMNS, toBytes, toCredentials, toCustomer } from './rows.ts'
 
 const FIND_BY_EMAIL = `
   select ${CUSTOMER_COLUMNS}, customers.password_hash from customers where lower(email) = lower(?)`
@@ -25,6 +25,8 @@ const REVOKE_OTHERS =
   'update login_tokens set revoked_at = ? where customer_id = ? and id <> ? and revoked_at is null'
 const ENABLE = 'update customers set disabled_at = null where id = ?'
 const DELETE = 'delete from customers where id = ?'
+const USE_ONE_TIME_TOKEN = `
+  delete from one_time_tokens where customer_id = ? and purpose = ? and token_hash = ? and expires_at > ?`
 const END_ONE_TIME_TOKENS = 'delete from one_time_tokens where customer_id = ?'
 const REVOKE_ALL = 'update login_tokens set revoked_at = ? where customer_id = ? and revoked_at is null'
 
@@ -66,6 +68,15 @@ export function sqliteCustomers(database: SqliteDatabase): Customers {
         change(SET_PASSWORD_HASH, [passwordHash, customerId])
         change(END_ONE_TIME_TOKENS, [customerId])
         return change(REVOKE_OTHERS, [atMs, customerId, keepTokenId])
+      }),
+
+    resetPassword: ({ customerId, purpose, digest, passwordHash, atMs }, timeoutMs) =>
+      database.write(timeoutMs, (session) => {
+        const [owner] = session.rows(OWNER, [customerId])
+        if (owner === undefined || owner.disabled_at !== null) return null
+        if (session.change(USE_ONE_TIME_TOKEN, [customerId, purpose, toBytes(digest), atMs]) === 0)
+          return null
+        return changeAndRevoke(session, SET_PASSWORD_HASH, passwordHash, customerId, atMs)
       }),
 
     rehash: (id, from, to, timeoutMs) => changesOne(REHASH, [to, id, from], timeoutMs),

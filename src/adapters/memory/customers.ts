@@ -1,6 +1,6 @@
 import type { CustomerCredentials, Customers } from '../../application/ports/customers.ts'
 import { type Customer, foldedEmail } from '../../domain/customer.ts'
-import { deleteOneTimeTokens, type MemoryStore, revokeTokens } from './store.ts'
+import { deleteOneTimeTokens, findOneTimeToken, type MemoryStore, revokeTokens } from './store.ts'
 
 /** Customers in the memory of this process. */
 export function memoryCustomers(memory: MemoryStore): Customers {
@@ -49,6 +49,13 @@ export function memoryCustomers(memory: MemoryStore): Customers {
         (token) => token.customerId === customerId && token.id !== keepTokenId,
         atMs,
       )
+    },
+
+    async resetPassword(reset) {
+      const { customerId, passwordHash, atMs } = reset
+      if (customers.get(customerId)?.customer.disabledAtMs !== null) return null
+      if (findOneTimeToken(memory, reset)?.customerId !== customerId) return null
+      return changeAndRevoke(customerId, atMs, ({ customer }) => ({ customer, passwordHash }))
     },
 
     async rehash(id, from, to) {

@@ -15,8 +15,8 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
   const pairs = createAttemptCounter(loginLimitAccount?.windowMs ?? 0)
   const addresses = createAttemptCounter(loginLimitAddress?.windowMs ?? 0)
   const accounts = createAttemptCounter(0)
-  /** How often the failures of an account were forgotten; only operators do that. Earlier counts have other keys. */
-  const epochs = new Map<string, number>()
+  /** How often the failures of an account were forgotten, as a count that does not expire. Earlier failures have other keys. */
+  const epochs = createAttemptCounter(Number.POSITIVE_INFINITY)
 
   return {
     async take(attempt) {
@@ -61,13 +61,14 @@ export function memoryLoginThrottle(limits: LoginLimits, clock: Pick<Clock, 'mon
     },
 
     async forget(account) {
-      epochs.set(account, (epochs.get(account) ?? 0) + 1)
+      const { counted, set } = epochs(account, 0)
+      set({ ...counted, failures: counted.failures + 1 })
     },
   }
 
   function countsFor(attempt: LoginAttempt, nowMs: number) {
     const { account, address } = attempt
-    const epoch = epochs.get(account) ?? 0
+    const epoch = epochs(account, 0).counted.failures
     return [
       pairs(`${account}\0${address}\0${epoch}`, nowMs),
       addresses(address, nowMs),

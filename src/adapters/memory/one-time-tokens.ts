@@ -1,13 +1,10 @@
-import type {
-  OneTimeToken,
-  OneTimeTokens,
-  PresentedOneTimeToken,
-} from '../../application/ports/one-time-tokens.ts'
+import type { OneTimeToken, OneTimeTokens } from '../../application/ports/one-time-tokens.ts'
 import type { Customer } from '../../domain/customer.ts'
-import type { MemoryStore } from './store.ts'
+import { findOneTimeToken, type MemoryStore } from './store.ts'
 
 /** One-time tokens in the memory of this process. */
-export function memoryOneTimeTokens({ customers, oneTimeTokens }: MemoryStore): OneTimeTokens {
+export function memoryOneTimeTokens(memory: MemoryStore): OneTimeTokens {
+  const { customers, oneTimeTokens } = memory
   return {
     async add(token) {
       if (enabled(token.customerId) === null) return false
@@ -16,22 +13,16 @@ export function memoryOneTimeTokens({ customers, oneTimeTokens }: MemoryStore): 
     },
 
     async find(presented) {
-      const token = valid(presented)
+      const token = findOneTimeToken(memory, presented)
       return token === undefined ? null : enabled(token.customerId)
     },
 
     async use(presented) {
-      const token = valid(presented)
+      const token = findOneTimeToken(memory, presented)
       if (token === undefined) return null
       oneTimeTokens.delete(toKey(token))
       return enabled(token.customerId)
     },
-  }
-
-  function valid({ digest, purpose, atMs }: PresentedOneTimeToken): OneTimeToken | undefined {
-    return [...oneTimeTokens.values()].find(
-      (token) => token.digest === digest && token.purpose === purpose && token.expiresAtMs > atMs,
-    )
   }
 
   function enabled(id: string): Customer | null {

@@ -1,5 +1,5 @@
 import type { CustomerCredentials } from '../../application/ports/customers.ts'
-import type { OneTimeToken } from '../../application/ports/one-time-tokens.ts'
+import type { OneTimeToken, PresentedOneTimeToken } from '../../application/ports/one-time-tokens.ts'
 import type { Digest, LoginToken } from '../../domain/login-token.ts'
 
 /**
@@ -31,6 +31,16 @@ export function revokeTokens(
     revoked += 1
   }
   return revoked
+}
+
+/** Returns the one-time token with this digest and purpose that has not expired. */
+export function findOneTimeToken(
+  { oneTimeTokens }: MemoryStore,
+  { digest, purpose, atMs }: PresentedOneTimeToken,
+): OneTimeToken | undefined {
+  return [...oneTimeTokens.values()].find(
+    (token) => token.digest === digest && token.purpose === purpose && token.expiresAtMs > atMs,
+  )
 }
 
 /** Deletes the customer's one-time tokens. */

@@ -1,9 +1,9 @@
-import type { Customers, PasswordChange } from '../../application/ports/customers.ts'
+import type { Customers } from '../../application/ports/customers.ts'
 import { addCustomer, addCustomers } from './add-customers.ts'
 import type { DatabasePool } from './connection/pool.ts'
-import type { Session, Statement } from './connection/session.ts'
+import type { Statement } from './connection/session.ts'
 import { CUSTOMER_COLUMNS, toCredentials, toCustomer, toDate } from './rows.ts'
-import { LOCK_CUSTOMER } from './store-login.ts'
+import { changeAndRevoke, changePassword, resetPassword, SET_PASSWORD_HASH } from './store-password.ts'
 import { deleteOldTokensOfCustomer } from './tokens-of-customer.ts'
 
 const FIND_BY_EMAIL = {
@@ -29,11 +29,6 @@ const LIST = {
      limit $2`,
 }
 
-const SET_PASSWORD_HASH = {
-  name: 'set_password_hash',
-  text: 'update customers set password_hash = $2, updated_at = now() where id = $1',
-}
-
 const REHASH = {
   name: 'rehash_password',
   text: 'update customers set password_hash = $3, updated_at = now() where id = $1 and password_hash = $2',
@@ -51,25 +46,6 @@ const ENABLE = {
 
 // It deletes the remaining tokens, too.
 const DELETE = { name: 'delete_customer', text: 'delete from customers where id = $1' }
-
-const LOCK_TOKEN = {
-  name: 'lock_token_to_keep',
-  text: 'select id from login_tokens where id = $1 and customer_id = $2 and revoked_at is null for no key update',
-}
-
-const REVOKE_OTHERS = {
-  name: 'revoke_other_tokens_of_customer',
-  text: `
-    with ended as (delete from one_time_tokens where customer_id = $1)
-    update login_tokens set revoked_at = $2 where customer_id = $1 and id <> $3 and revoked_at is null`,
-}
-
-const REVOKE_ALL = {
-  name: 'revoke_tokens_of_customer',
-  text: `
-    with ended as (delete from one_time_tokens where customer_id = $1)
-    update login_tokens set revoked_at = $2 where customer_id = $1 and revoked_at is null`,
-}
 
 /** Customers in the table `customers`. */
 export function postgresCustomers(pool: DatabasePool): Customers {
@@ -102,6 +78,8 @@ export function postgresCustomers(pool: DatabasePool): Customers {
 
     changePassword: (change, timeoutMs) => pool.run(timeoutMs, (session) => changePassword(session, change)),
 
+    resetPassword: (reset, timeoutMs) => pool.run(timeoutMs, (session) => resetPassword(session, reset)),
+
     rehash: (id, from, to, timeoutMs) => changesOne(REHASH, [id, from, to], timeoutMs),
 
     disable: (id, atMs, timeoutMs) =>
@@ -118,33 +96,4 @@ export function postgresCustomers(pool: DatabasePool): Customers {
   function changesOne(statement: Statement, values: readonly unknown[], timeoutMs: number): Promise<boolean> {
     return pool.run(timeoutMs, async (session) => (await session.query(statement, values)).count === 1)
   }
-}
-
-// The change locks the customer's row, as a login does: a login that commits first is revoked here, and a later one sees
-// the change.
-async function changeAndRevoke(
-  session: Session,
-  change: Statement,
-  id: string,
-  value: unknown,
-  atMs: number,
-): Promise<number | null> {
-  return session.transaction(async () => {
-    const { count } = await session.query(change, [id, value])
-    return count === 0 ? null : (await session.query(REVOKE_ALL, [id, toDate(atMs)])).count
-  })
-}
-
-// The customer's row is locked first, as in a login. The token stays locked, so that no logout of it commits meanwhile.
-async function changePassword(
-  session: Session,
-  { customerId, verifiedHash, passwordHash, keepTokenId, atMs }: PasswordChange,
-): Promise<number | null> {
-  return session.transaction(async () => {
-    const [owner] = (await session.query(LOCK_CUSTOMER, [customerId])).rows
-    if (owner?.password_hash !== verifiedHash || owner.disabled_at !== null) return null
-    if ((await session.query(LOCK_TOKEN, [keepTokenId, customerId])).rows.length === 0) return null
-    await session.query(SET_PASSWORD_HASH, [customerId, passwordHash])
-    return (await session.query(REVOKE_OTHERS, [customerId, toDate(atMs), keepTokenId])).count
-  })
 }

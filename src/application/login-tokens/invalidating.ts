@@ -75,6 +75,8 @@ export function invalidatingCustomers(inner: Customers, invalidations: Invalidat
     // Also when it changed nothing: the token to keep may have been revoked by another caller, who is still waiting.
     changePassword: (change, timeoutMs) =>
       publish(change.customerId, inner.changePassword(change, timeoutMs)),
+    // Also for a one-time token that is not valid: another caller may have used it and still be waiting.
+    resetPassword: (reset, timeoutMs) => publish(reset.customerId, inner.resetPassword(reset, timeoutMs)),
     disable: (id, atMs, timeoutMs) => publish(id, inner.disable(id, atMs, timeoutMs)),
     delete: (id, timeoutMs) => publish(id, inner.delete(id, timeoutMs)),
   }

@@ -1,4 +1,5 @@
 import type { Customer } from '../../domain/customer.ts'
+import type { PresentedOneTimeToken } from './one-time-tokens.ts'
 
 /** A customer with the stored password hash. */
 export interface CustomerCredentials {
@@ -17,6 +18,12 @@ export interface PasswordChange {
   readonly keepTokenId: string
   /** The time of the revocations. */
   readonly atMs: number
+}
+
+/** A new password, set with a one-time token. `atMs` is the time of the revocations, too. */
+export interface PasswordReset extends PresentedOneTimeToken {
+  readonly customerId: string
+  readonly passwordHash: string
 }
 
 /**
@@ -56,6 +63,13 @@ export interface Customers {
    * or the token to keep is not an unrevoked one of the customer.
    */
   changePassword(change: PasswordChange, timeoutMs: number): Promise<number | null>
+  /**
+   * Uses up a one-time token of the customer and does the same as `setPasswordHash`, in one transaction: when it fails, the token
+   * stays valid. Returns the number of tokens that it revoked. Returns null, and changes nothing, when the customer was deleted or is
+   * disabled, or has no valid one-time token with this digest and purpose. The customer is locked before the one-time token is
+   * checked: of parallel resets and changes of the password, none overwrites the result of another that has ended its token.
+   */
+  resetPassword(reset: PasswordReset, timeoutMs: number): Promise<number | null>
   /**
    * Replaces the hash `from` by the hash `to` of the same password, and revokes nothing. Returns false, and changes
    * nothing, when the customer's hash is no longer `from` or no customer has the id.

@@ -48,7 +48,7 @@ const MAX_ATTEMPTS = 3
 
 /** A change passes the same steps as a login: it guesses a password, too. */
 export function createPasswords(
-  ports: Pick<Ports, 'customers' | 'passwords' | 'blocklist' | 'throttle' | 'clock' | 'audit'>,
+  ports: Pick<Ports, 'customers' | 'passwords' | 'blocklist' | 'throttle' | 'secrets' | 'clock' | 'audit'>,
   oneTimeTokens: ManageOneTimeTokens,
   settings: PasswordSettings,
 ): Passwords {

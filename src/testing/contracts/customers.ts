@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Customers } from '../../application/ports/customers.ts'
-import { aCustomer, aPasswordHash } from '../builders.ts'
+import { aCustomer, aDigest, aPasswordHash } from '../builders.ts'
 import { assertUnavailable } from '../holds.ts'
 import { raceChange, raceEnding, repeatUnavailable } from '../races.ts'
 import type { TestRunner } from '../runner.ts'
@@ -274,6 +274,21 @@ export function customersContract(name: string, create: CreateStores, runner?: T
       await refused({ keepTokenId: bot.token.id }, 'disabled')
     })
 
+    sentence('a reset of the password without a valid one-time token changes nothing', async (stores) => {
+      const customer = await storedCustomer(stores)
+      const { token } = await login(stores, customer)
+      const found = async () => (await stores.customers.findByEmail(customer.email, TIMEOUT_MS))?.passwordHash
+      for (const customerId of [customer.id, randomUUID()]) {
+        const reset = { customerId, purpose: 'password-reset', digest: aDigest(), passwordHash: 'new hash' }
+        assert.equal(await stores.customers.resetPassword({ ...reset, atMs: 1 }, TIMEOUT_MS), null)
+      }
+      assert.equal(await found(), customer.passwordHash)
+      assert.deepEqual(
+        (await unrevoked(stores, customer.id)).map(({ id }) => id),
+        [token.id],
+      )
+    })
+
     sentence('no login outlives a change of the password that it raced against', async (stores) => {
       for (let round = 0; round < 10; round += 1) await raceChange(stores)
     })
@@ -395,6 +410,17 @@ export function customersContract(name: string, create: CreateStores, runner?: T
                 verifiedHash: 'hash',
                 passwordHash: 'new',
                 keepTokenId: id,
+                atMs: REVOKED_AT_MS,
+              },
+              timeoutMs,
+            ),
+          resetPassword: (timeoutMs) =>
+            customers.resetPassword(
+              {
+                customerId: id,
+                purpose: 'password-reset',
+                digest: aDigest(),
+                passwordHash: 'new',
                 atMs: REVOKED_AT_MS,
               },
               timeoutMs,

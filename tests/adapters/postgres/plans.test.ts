@@ -5,6 +5,7 @@ import type { DatabasePool } from '../../../src/adapters/postgres/connection/poo
 import type { Session, Statement } from '../../../src/adapters/postgres/connection/session.ts'
 import { postgresCustomers } from '../../../src/adapters/postgres/customers.ts'
 import { postgresLoginTokens } from '../../../src/adapters/postgres/login-tokens.ts'
+import { aDigest } from '../../../src/testing/builders.ts'
 import { login, namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 
@@ -65,6 +66,9 @@ describe('The query plans on large tables', () => {
     await loginTokens.revoke({ id: token.id, digest }, Date.now(), TIMEOUT_MS)
     await customers.findByEmail(customer.email, TIMEOUT_MS)
     await customers.setPasswordHash(customer.id, customer.passwordHash, Date.now(), TIMEOUT_MS)
+    const presented = { purpose: 'password-reset', digest: aDigest(), atMs: 0 }
+    const reset = { ...presented, customerId: customer.id, passwordHash: customer.passwordHash }
+    await customers.resetPassword(reset, TIMEOUT_MS)
     await customers.disable(customer.id, Date.now(), TIMEOUT_MS)
     await customers.enable(customer.id, TIMEOUT_MS)
     await customers.delete(customer.id, TIMEOUT_MS)
@@ -88,6 +92,7 @@ describe('The query plans on large tables', () => {
       find_customer_by_email: ['customers_email_key'],
       set_password_hash: ['customers_pkey'],
       revoke_tokens_of_customer: ['login_tokens_of_customer_idx', 'one_time_tokens_pkey'],
+      use_one_time_token_of_customer: ['one_time_tokens_token_hash_key'],
       disable_customer: ['customers_pkey'],
       enable_customer: ['customers_pkey'],
       delete_tokens_of_customer: ['login_tokens_of_customer_idx', 'login_tokens_pkey'],

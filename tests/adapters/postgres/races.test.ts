@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { Client } from 'pg'
 import { PRUNE_LOCK } from '../../../src/adapters/postgres/prune-tokens.ts'
 import { Unavailable } from '../../../src/domain/errors.ts'
-import { aCustomer } from '../../../src/testing/builders.ts'
+import { aCustomer, aDigest } from '../../../src/testing/builders.ts'
 import { login, namedToken, storedCustomer, TIMEOUT_MS } from '../../../src/testing/stores.ts'
 import { openPostgresStores, type PostgresStores } from '../../support/postgres-stores.ts'
 import { until } from '../../support/until.ts'
@@ -41,6 +41,25 @@ describe('PostgreSQL under concurrent access', () => {
     assert.equal((await both).flat().filter(Boolean).length, 3)
   })
 
+  it('refuses a reset of the password that waits for a change of it, and keeps the changed one', async () => {
+    const { id: customerId, email } = await storedCustomer(stores)
+    const presented = { purpose: 'password-reset', digest: aDigest() }
+    await stores.oneTimeTokens.add({ ...presented, customerId, expiresAtMs: Date.now() + 60_000 }, TIMEOUT_MS)
+    const holder = new Client({ connectionString: stores.database.url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query("update customers set password_hash = 'changed' where id = $1", [customerId])
+    const reset = { ...presented, customerId, passwordHash: 'reset', atMs: Date.now() }
+    const waits = stores.customers.resetPassword(reset, TIMEOUT_MS)
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until(async () => (await holder.query(waiting)).rowCount === 1)
+    await holder.query('delete from one_time_tokens where customer_id = $1', [customerId])
+    await holder.query('commit')
+    await holder.end()
+    assert.equal(await waits, null)
+    assert.equal((await stores.customers.findByEmail(email, TIMEOUT_MS))?.passwordHash, 'changed')
+  })
+
   // Public case 037, row H5
   it('rejects changes to a locked row within the timeout, and delays nothing else', async (t) => {
     const customer = await storedCustomer(stores)
@@ -62,10 +81,12 @@ describe('PostgreSQL under concurrent access', () => {
       return performance.now() - beganMs
     }
     const { customers, loginTokens } = stores
+    const reset = { purpose: 'password-reset', digest, passwordHash: 'new', atMs: Date.now() }
     const refusals = Promise.all([
       refusedAfterMs(loginTokens.revoke({ id: token.id, digest }, Date.now(), 1000)),
       refusedAfterMs(customers.disable(customer.id, Date.now(), 1000)),
       refusedAfterMs(customers.setPasswordHash(customer.id, 'new', Date.now(), 1000)),
+      refusedAfterMs(customers.resetPassword({ ...reset, customerId: customer.id }, 1000)),
       refusedAfterMs(customers.delete(customer.id, 1000)),
       refusedAfterMs(
         loginTokens.replace({ token: { ...token }, digest, verifiedHash: customer.passwordHash }, 1000),

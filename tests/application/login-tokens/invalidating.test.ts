@@ -143,6 +143,7 @@ describe('Invalidating customers', () => {
     setPasswordHash: async () => revoked,
     rehash: async () => true,
     changePassword: async () => revoked,
+    resetPassword: async () => revoked,
     disable: async () => revoked,
     enable: async () => true,
     delete: async () => revoked !== null,
@@ -156,15 +157,18 @@ describe('Invalidating customers', () => {
     atMs: 0,
   }
 
+  const reset = { customerId: 'c1', purpose: 'reset', digest: aDigest(), passwordHash: 'other hash', atMs: 0 }
+
   it('publish the customer of a new password, a disable and a delete, even if nothing was revoked', async () => {
     for (const revoked of [1, 0, null]) {
       const all = invalidations()
       const customers = invalidatingCustomers(inner(revoked), all)
       assert.equal(await customers.setPasswordHash('c1', 'hash', 0, 1000), revoked)
       assert.equal(await customers.changePassword(change, 1000), revoked)
+      assert.equal(await customers.resetPassword(reset, 1000), revoked)
       assert.equal(await customers.disable('c1', 0, 1000), revoked)
       assert.equal(await customers.delete('c1', 1000), revoked !== null)
-      assert.deepEqual(all.published, [publishes, publishes, publishes, publishes])
+      assert.deepEqual(all.published, Array(5).fill(publishes))
     }
   })
 
