@@ -4,6 +4,7 @@ import { examineDatabase } from '../../src/adapters/postgres/diagnostics/examine
 import { FIND_PROBLEMS } from '../../src/adapters/postgres/diagnostics/service-checks.ts'
 import { LATCHKEY_MIGRATIONS } from '../../src/adapters/postgres/migration-set.ts'
 import { createTestDatabase, sqlOn, type TestDatabase } from '../support/database.ts'
+import { aRequester } from '../support/idle-ports.ts'
 import {
   BUSY_MS,
   PASSWORD as CUSTOMER_PASSWORD,
@@ -230,7 +231,6 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
     await until(async () => (await readiness()).status === 200)
 
     const { customers, oneTimeTokens, passwords, deadline } = app.service.useCases
-    const WHO = { requestId: 'of-a-test', address: '192.0.2.1' }
     const found = await customers.find(email, deadline(BUSY_MS))
     const token = await app.login(email)
     assert.equal((await app.call('/api/me', { token })).status, 200)
@@ -241,7 +241,7 @@ describe('a database on which requests fail', { skip: postgresAlone }, () => {
     // The second one replaces the first.
     const issued = await oneTimeTokens.issue(link, deadline(BUSY_MS))
     const reset = { ...link, secret: issued?.secret ?? '', newPassword: CUSTOMER_PASSWORD }
-    assert.equal((await passwords.reset(reset, deadline(BUSY_MS), WHO))?.id, found?.id)
+    assert.equal((await passwords.reset(reset, deadline(BUSY_MS), aRequester()))?.id, found?.id)
     const again = await app.login(email)
     assert.equal((await app.call('/api/me', { token })).status, 401)
     assert.equal((await app.call('/api/logout', { token: again })).status, 200)
