@@ -1,4 +1,4 @@
-import { Unavailable } from '../../../src/domain/errors.ts'
+import { TooManyUnknownTokens, Unavailable } from '../../../src/domain/errors.ts'
 import { turn } from '../fakes.ts'
 
 /** A target of events. Events reach it only while it is alive, and after it wakes. */
@@ -51,7 +51,8 @@ export function timeline(): Timeline {
     watch(doing: Promise<unknown>): void {
       time.wakes = true
       doing.catch((error: unknown) => {
-        if (!(error instanceof Unavailable)) failure ??= error
+        // Both say nothing about a token.
+        if (!(error instanceof Unavailable || error instanceof TooManyUnknownTokens)) failure ??= error
       })
     },
 
