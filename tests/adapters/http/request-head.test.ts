@@ -22,6 +22,9 @@ it('has the fields that node has in the headers of a request', async (t) => {
       'host: a',
       'CONTENT-LENGTH: 0',
       'X-Request-ID: b',
+      'content-TYPE: text/plain',
+      'Content-Encoding: gzip',
+      'Content-Encoding: br',
       'X-Forwarded-For: 192.0.2.1',
       'Authorization: Bearer c',
     ],
@@ -45,12 +48,15 @@ it('has the fields that node has in the headers of a request', async (t) => {
     const { headers, rawHeaders } = requests.at(-1) as IncomingMessage
     const head = new RequestHead(rawHeaders)
     assert.deepEqual(
-      { ...head, hosts: 1, authorizations: 0 },
+      { ...head, hosts: 1, authorizations: 0, contentTypes: 0 },
       {
         hosts: 1,
         host: headers.host,
         authorizations: 0,
         authorization: headers.authorization,
+        contentTypes: 0,
+        contentType: headers['content-type'] ?? '',
+        contentEncoding: headers['content-encoding'],
         contentLength: headers['content-length'],
         transferEncoding: headers['transfer-encoding'],
         expect: headers.expect,
@@ -65,7 +71,8 @@ it('has the fields that node has in the headers of a request', async (t) => {
     [
       new RequestHead(['Host', 'a', 'host', 'b']).hosts,
       new RequestHead(['Authorization', '', 'AUTHORIZATION', '']).authorizations,
+      new RequestHead(['Content-Type', '', 'CONTENT-TYPE', '']).contentTypes,
     ],
-    [2, 2],
+    [2, 2, 2],
   )
 })

@@ -65,9 +65,12 @@ async function readJson({ rawBody }: Route, exchange: Exchange): Promise<ReadBod
   return { ...NO_BODY, body: parseJson(chunks), rawBody: rawBody ? Buffer.concat(chunks) : undefined }
 }
 
-async function readBytes(route: Route, exchange: Exchange): Promise<ReadBody> {
+function readBytes(route: Route, exchange: Exchange): Promise<ReadBody> {
   checkRawType(route, exchange)
-  return { ...NO_BODY, body: Buffer.concat(await readChunks(exchange)) }
+  return readChunks(exchange).then((chunks) => ({
+    ...NO_BODY,
+    body: chunks.length === 1 ? chunks[0] : Buffer.concat(chunks),
+  }))
 }
 
 function openBody(route: Route, exchange: Exchange): ReadBody {
@@ -81,11 +84,10 @@ function checkRawType({ accepts }: Route, exchange: Exchange): void {
   if (exchange.declaredBytes !== 0) checkMediaType(exchange, accepts)
 }
 
-async function readChunks(exchange: Exchange): Promise<readonly Buffer[]> {
+function readChunks(exchange: Exchange): Promise<readonly Buffer[]> {
   checkDeclaredLength(exchange)
   const chunks: Buffer[] = []
-  await readBody(exchange, (chunk) => chunks.push(chunk))
-  return chunks
+  return readBody(exchange, (chunk) => chunks.push(chunk)).then(() => chunks)
 }
 
 /** Responds at once, even if the body is too large, or never arrives: its bytes could not be skipped. */

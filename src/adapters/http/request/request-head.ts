@@ -1,13 +1,16 @@
 /**
  * The header fields that the server reads from every request, from one pass over the raw ones: node builds its `headers` of
- * all fields at the first access. Several lines of one field are joined as in `headers`. A request may have one `Host` and
- * one `Authorization` only, so their lines are counted.
+ * all fields at the first access. Several lines of one field are joined as in `headers`. A request may have one `Host`, one
+ * `Authorization` and one `Content-Type` only, so their lines are counted.
  */
 export class RequestHead {
   hosts = 0
   host = ''
   authorizations = 0
   authorization: string | undefined = undefined
+  contentTypes = 0
+  contentType = ''
+  contentEncoding: string | undefined = undefined
   contentLength: string | undefined = undefined
   transferEncoding: string | undefined = undefined
   expect: string | undefined = undefined
@@ -27,6 +30,13 @@ export class RequestHead {
         case 'authorization':
           this.authorizations++
           this.authorization = value
+          break
+        case 'content-type':
+          this.contentTypes++
+          this.contentType = value
+          break
+        case 'content-encoding':
+          this.contentEncoding = join(this.contentEncoding, value)
           break
         case 'content-length':
           this.contentLength = value

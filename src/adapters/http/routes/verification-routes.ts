@@ -1,6 +1,6 @@
 import type { UseCases } from '../../../application/use-cases/use-cases.ts'
 import { isAbility } from '../../../domain/abilities.ts'
-import type { OwnedToken } from '../../../domain/login-token.ts'
+import type { Memo, OwnedToken } from '../../../domain/login-token.ts'
 import { andThen } from '../../../lib/maybe-promise.ts'
 import { InvalidParameters } from '../errors.ts'
 import { basicCredentials, formToken, serviceToken } from '../request/bearer-token.ts'
@@ -49,8 +49,9 @@ export function verificationRoutes(useCases: UseCases, hasTokenScheme: boolean):
       summary: 'Authenticate the request of a gateway',
       tags: ['Verification'],
       handle(caller: OwnedToken & Pick<Context, 'requester'>) {
-        useCases.authorize(caller, requiredAbilities(caller.requester.request.url ?? ''), caller.requester)
-        return new JsonBody(undefined, { text: SUCCESS, headers: identityHeaders(caller) })
+        const abilities = requiredAbilities(caller.requester.request.url ?? '')
+        if (abilities.length > 0) useCases.authorize(caller, abilities, caller.requester)
+        return identify(caller)
       },
     }),
   ]
@@ -58,13 +59,30 @@ export function verificationRoutes(useCases: UseCases, hasTokenScheme: boolean):
 
 type FormContext = Pick<Context, 'requester' | 'deadline'> & { readonly body: Uint8Array }
 
-const SUCCESS = '{"success":true}'
 const INACTIVE = new JsonBody(undefined, { text: '{"active":false}' })
 
+/** Returns a function that keeps its results for as long as the validations are cached. */
+function cachedBody(create: (owned: OwnedToken) => JsonBody): (owned: OwnedToken) => JsonBody {
+  const bodies = new WeakMap<Memo, JsonBody>()
+  return (owned) => {
+    const { memo } = owned
+    if (memo === undefined) return create(owned)
+    let body = bodies.get(memo)
+    if (body === undefined) {
+      body = create(owned)
+      bodies.set(memo, body)
+    }
+    return body
+  }
+}
+
+/** Without a body: nginx closes the connection of an `auth_request` whose response has one. */
+const identify = cachedBody((owned) => new JsonBody(undefined, { text: '', headers: identityHeaders(owned) }))
+
+const present = (owned: OwnedToken | null) => (owned === null ? INACTIVE : introspection(owned))
+
 /** RFC 7662, section 2.2. Times are seconds since the Unix epoch. */
-function present(owned: OwnedToken | null): JsonBody {
-  if (owned === null) return INACTIVE
-  const { token, customer } = owned
+const introspection = cachedBody(({ token, customer }) => {
   const text = JSON.stringify({
     active: true,
     sub: customer.id,
@@ -77,7 +95,7 @@ function present(owned: OwnedToken | null): JsonBody {
     token_name: token.name,
   })
   return new JsonBody(undefined, { text })
-}
+})
 
 /** Returns the values of `ability` in the query. Throws `InvalidParameters` for any other or an empty parameter. */
 function requiredAbilities(target: string): readonly string[] {
