@@ -2,11 +2,35 @@ import { CustomerIndex } from '../../application/login-tokens/customer-index.ts'
 import type { Verified } from '../../application/verifiers/verifier.ts'
 import type { Clock } from '../../lib/clock.ts'
 
-/** A cached validation. All callers share it, so it is flat, because there are many, and nothing of it changes. */
-export interface Entry extends Verified {
+/** A cached validation. It is flat, because there are many. All callers share it, so they can change nothing of it. */
+export class Entry implements Verified {
+  readonly customerId: string
+  readonly email: string
+  readonly tokenName: string
+  readonly abilities: readonly string[]
+  readonly expiresAtMs: number | null
   readonly tokenId: string
   /** When it must no longer be used, by the monotonic clock. */
   readonly untilMs: number
+  #report = 0
+
+  constructor(verified: Verified, tokenId: string, untilMs: number) {
+    this.customerId = verified.customerId
+    this.email = verified.email
+    this.tokenName = verified.tokenName
+    this.abilities = verified.abilities
+    this.expiresAtMs = verified.expiresAtMs
+    this.tokenId = tokenId
+    this.untilMs = untilMs
+    Object.freeze(this)
+  }
+
+  /** Whether this use is the first for the report of this number, from 1. */
+  isFirstUse(report: number): boolean {
+    if (this.#report === report) return false
+    this.#report = report
+    return true
+  }
 }
 
 /** The result of a lookup: null for a token that is not valid, undefined when the connection was lost. */

@@ -1,7 +1,7 @@
 import { type Verified, VerifierUnavailable } from '../../application/verifiers/verifier.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { createVerifierLease, type VerifierLease } from './lease.ts'
-import { type LookupResult, VerifiedCache } from './verified-cache.ts'
+import { Entry, type LookupResult, VerifiedCache } from './verified-cache.ts'
 
 /** A lookup without a response in this time fails. */
 const LOOKUP_MS = 3000
@@ -14,8 +14,9 @@ export class VerifierCore {
   readonly lease: VerifierLease
   readonly #clock: Clock
   readonly #cache: VerifiedCache
-  /** The ids of the tokens that were used from the cache since the last report. */
-  readonly #used = new Set<string>()
+  /** The ids of the tokens that were used from the cache since the last report, and the number of the next one. */
+  #used: string[] = []
+  #report = 1
   #send: ((line: string) => void) | null = null
 
   constructor(clock: Clock, maxEntries: number) {
@@ -36,7 +37,7 @@ export class VerifierCore {
     this.#send = null
     this.lease.end()
     this.#cache.lose()
-    this.#used.clear()
+    this.#takeUses()
   }
 
   /** Stops: uses nothing from the cache any more, and says so. */
@@ -62,7 +63,7 @@ export class VerifierCore {
     const wallMs = this.#clock.nowMs()
     if (!this.lease.holds(monotonicMs, wallMs) || monotonicMs >= entry.untilMs) return null
     if (entry.expiresAtMs !== null && wallMs >= entry.expiresAtMs) return null
-    this.#used.add(entry.tokenId)
+    if (entry.isFirstUse(this.#report)) this.#used.push(entry.tokenId)
     return entry
   }
 
@@ -106,16 +107,15 @@ export class VerifierCore {
     const { customer, email, token, name, abilities, expires, keep } = JSON.parse(json)
     const fill = this.#cache.end(n)
     if (fill === null) return
-    const entry = Object.freeze({
+    const verified = {
       customerId: customer,
       email,
       tokenName: name,
       // Most tokens have the same one.
       abilities: abilities.length === 1 && abilities[0] === '*' ? ALL : Object.freeze(abilities),
       expiresAtMs: expires === null ? null : fill.sentWallMs + expires,
-      tokenId: token,
-      untilMs: Math.floor(fill.sentMs + Math.min(keep, expires ?? keep)),
-    })
+    }
+    const entry = new Entry(verified, token, Math.floor(fill.sentMs + Math.min(keep, expires ?? keep)))
     this.#cache.store(fill, entry)
     fill.resolve(entry)
   }
@@ -129,10 +129,16 @@ export class VerifierCore {
   }
 
   #reportUses(): void {
-    const ids = [...this.#used]
-    this.#used.clear()
+    const ids = this.#takeUses()
     for (let i = 0; i < ids.length; i += MAX_REPORTED)
       this.#send?.(`used ${ids.slice(i, i + MAX_REPORTED).join(' ')}`)
+  }
+
+  #takeUses(): readonly string[] {
+    const ids = this.#used
+    this.#used = []
+    this.#report += 1
+    return ids
   }
 }
 
