@@ -76,9 +76,9 @@ export const bodyRows: readonly Row[] = [
         replace: 'true',
       },
       {
-        name: 'of two lines the first counts',
+        name: 'of two lines the last counts',
         file: MEDIA_TYPE,
-        find: '!hasOneType(request) || !isJsonInUtf8(',
+        find: 'head.contentTypes !== 1 || !isJsonInUtf8(',
         replace: '!isJsonInUtf8(',
       },
       {
