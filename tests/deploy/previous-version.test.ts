@@ -12,7 +12,7 @@ import { startProcess, temporaryFolder, UNCOUNTED } from '../support/running-pro
  * The previous version: the first commit whose program accepts a newer schema. A release records its own commit here for the
  * version after it.
  */
-const PREVIOUS = 'db060a70694b66f1c6556f20369b8c65041acd64'
+const PREVIOUS = 'bb4d8b6538c7a1cfff9a2947f0c0ffbba2051084'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Tests of the previous version that say what its clients and operators rely on. */
