@@ -12,6 +12,8 @@ const FEW_LIMITS = [[3, 'replace'] as const, [2, 'refuse'] as const]
 const ANOTHER_PASSWORD = 'another horse 10'
 /** Customers whose changes race at the same time. */
 const PARALLEL = 8
+/** Each round guesses the old password, and an account takes few wrong guesses in all, even without limits. */
+const MAX_ROUNDS = 25
 
 /** The number of sessions of a customer, and what a change of the password leaves of them. */
 export const sessionRows: readonly Row[] = [
@@ -69,10 +71,19 @@ export const sessionRows: readonly Row[] = [
     run: (trial) =>
       withCluster(
         trial,
-        { revocation: 'strict', customers: PARALLEL, env: { LOGIN_SESSIONS: '10' } },
+        {
+          revocation: 'strict',
+          customers: Math.max(PARALLEL, Math.ceil(trial.size / MAX_ROUNDS)),
+          env: { LOGIN_SESSIONS: '10' },
+        },
         async (cluster) => {
-          const rounds = Math.ceil(trial.size / PARALLEL)
-          await Promise.all(cluster.emails.map((email) => raceChanges(trial, cluster, email, rounds)))
+          const rounds = Math.ceil(trial.size / cluster.emails.length)
+          const emails = [...cluster.emails]
+          const lanes = Array.from({ length: PARALLEL }, async () => {
+            for (let email = emails.pop(); email !== undefined; email = emails.pop())
+              await raceChanges(trial, cluster, email, rounds)
+          })
+          await Promise.all(lanes)
         },
       ),
   },
