@@ -103,15 +103,9 @@ export function createFaults(
     machine.standsAgainMs = time.nowMs + ms + LEASE_MS
   }
 
-  /**
-   * Any role that may connect can send this: goodbyes and acknowledgements of others, heartbeats, or nonsense. Instances of the
-   * previous version believe what is said of each other, which is why this one has a secret channel: that is left out.
-   */
+  /** Any role that may connect can send this: goodbyes and acknowledgements of others, heartbeats, or nonsense. */
   function forgedPayloads(): readonly string[] {
-    const names = processes
-      .alive()
-      .filter(({ version }) => version !== 'previous')
-      .map(({ name }) => name)
+    const names = processes.alive().map(({ name }) => name)
     const course = chance.random()
     if (course < 0.1) return ['hello']
     if (course < 0.2) return ['1 beat unknown 1', '1 forget']
