@@ -25,8 +25,8 @@ export interface UndoingLoginTokens {
 /**
  * Revokes the token of each login whose outcome is unknown, once the store responds: no client has it, and it would occupy a
  * slot. The revocation is repeated until no transaction of the login can still commit. When too many wait, the oldest are
- * dropped: their tokens stay until they expire. `stored` revokes without a wait for other instances, on which nobody has used
- * the tokens.
+ * dropped: their tokens stay until they expire. `stored` revokes without a wait for other instances, because no
+ * client has the tokens.
  */
 export function undoUnknownLogins(inner: LoginTokens, stored: LoginTokens, clock: Clock): UndoingLoginTokens {
   const pending = new Map<string, UnknownLogin>()

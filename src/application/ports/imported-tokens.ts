@@ -13,7 +13,7 @@ export interface ImportedToken {
 }
 
 /**
- * What became of an imported token: `exists` when one with its digest was stored before, whoever holds it, or is added by
+ * What became of an imported token: `exists` when one with its digest was stored before, for any customer, or is added by
  * an earlier token of the same call.
  */
 export type ImportOutcome = 'added' | 'exists' | 'no_customer' | 'disabled'

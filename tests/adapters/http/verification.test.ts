@@ -261,7 +261,7 @@ describe('Token revocation (RFC 7009)', () => {
     }
   })
 
-  test('section 2.1: nobody else may', async () => {
+  test('section 2.1: no other caller may', async () => {
     const token = await login()
     const other = await app.as(await app.customer(), { abilities: ['*'] })
     for (const [authorization, expected] of [
