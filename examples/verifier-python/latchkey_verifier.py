@@ -236,12 +236,12 @@ class Verifier:
         return kind in KINDS and self._socket is not None
 
     def _store(self, n, found):
+        left = found['keep'] if found['expires'] is None else min(found['keep'], found['expires'])
+        found['abilities'] = tuple(found['abilities'])
         fill = self._take(n)
         if fill is None:
             return
-        left = found['keep'] if found['expires'] is None else min(found['keep'], found['expires'])
         found['until'] = fill.sent + left / 1000
-        found['abilities'] = tuple(found['abilities'])
         if not fill.marked and left > 0:
             if len(self._cache) >= self._max:
                 self._invalidate(next(iter(self._cache)))

@@ -223,7 +223,7 @@ for (const { name, skip, start } of SUBJECTS)
 
     test('replaces a connection with a line that is not understood, and then introspects', async () => {
       instance.introspection = { active: true, sub: 'c1', username: 'a@b', token_name: 'login' }
-      for (const line of [(n = '') => `found ${n} {`, () => 'hello']) {
+      for (const line of [(n = '') => `found ${n} {`, (n = '') => `found ${n} {}`, () => 'hello']) {
         const verifying = subject.verify(issue())
         const [, n] = (await instance.next()).split(' ')
         instance.send(line(n))

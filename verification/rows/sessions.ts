@@ -12,8 +12,8 @@ const FEW_LIMITS = [[3, 'replace'] as const, [2, 'refuse'] as const]
 const ANOTHER_PASSWORD = 'another horse 10'
 /** Customers whose changes race at the same time. */
 const PARALLEL = 8
-/** Each round guesses the old password, and an account takes few wrong guesses in all, even without limits. */
-const MAX_ROUNDS = 25
+/** Each round guesses the old password up to three times, and an account takes 40 wrong guesses in all, even without limits. */
+const MAX_ROUNDS = 13
 
 /** The number of sessions of a customer, and what a change of the password leaves of them. */
 export const sessionRows: readonly Row[] = [

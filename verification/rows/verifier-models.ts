@@ -62,8 +62,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a marked lookup is stored',
     file: CACHE,
-    find: '    if (this.#places.get(fill.digest) !== fill) return\n',
-    replace: '',
+    find: 'if (this.#places.get(fill.digest) === fill) {',
+    replace: '{',
   },
   {
     name: 'a customer marks no lookup',

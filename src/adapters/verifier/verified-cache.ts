@@ -2,6 +2,8 @@ import { CustomerIndex } from '../../application/login-tokens/customer-index.ts'
 import type { Verified } from '../../application/verifiers/verifier.ts'
 import type { Clock } from '../../lib/clock.ts'
 
+const ALL: readonly string[] = Object.freeze(['*'])
+
 /** A cached validation. It is flat, because there are many. All callers share it, so they can change nothing of it. */
 export class Entry implements Verified {
   readonly customerId: string
@@ -14,14 +16,17 @@ export class Entry implements Verified {
   readonly untilMs: number
   #report = 0
 
-  constructor(verified: Verified, tokenId: string, untilMs: number) {
-    this.customerId = verified.customerId
-    this.email = verified.email
-    this.tokenName = verified.tokenName
-    this.abilities = verified.abilities
-    this.expiresAtMs = verified.expiresAtMs
-    this.tokenId = tokenId
-    this.untilMs = untilMs
+  /** Reads a `found` message. Its lifetimes are milliseconds left, counted from the sending of the lookup. */
+  constructor(json: string, { sentMs, sentWallMs }: Fill) {
+    const { customer, email, token, name, abilities, expires, keep } = JSON.parse(json)
+    this.customerId = customer
+    this.email = email
+    this.tokenName = name
+    // Most tokens have the same one.
+    this.abilities = abilities.length === 1 && abilities[0] === '*' ? ALL : Object.freeze(abilities)
+    this.expiresAtMs = expires === null ? null : sentWallMs + expires
+    this.tokenId = token
+    this.untilMs = Math.floor(sentMs + Math.min(keep, expires ?? keep))
     Object.freeze(this)
   }
 
@@ -85,18 +90,26 @@ export class VerifiedCache {
     return fill
   }
 
-  /** Returns the fill that has its response now, or null when it has ended. */
-  end(n: number): Fill | null {
-    const fill = this.#sent.get(n) ?? null
+  /** Ends a lookup with a valid token. It is stored unless the fill has lost its place. */
+  store(n: number, json: string): void {
+    const fill = this.#sent.get(n)
+    if (fill === undefined) return
+    const entry = new Entry(json, fill)
     this.#sent.delete(n)
-    return fill
+    if (this.#places.get(fill.digest) === fill) {
+      this.#places.set(fill.digest, entry)
+      this.#index.add(entry.customerId, fill.digest)
+    }
+    fill.resolve(entry)
   }
 
-  /** Stores the result of a fill that has not lost its place. */
-  store(fill: Fill, entry: Entry): void {
-    if (this.#places.get(fill.digest) !== fill) return
-    this.#places.set(fill.digest, entry)
-    this.#index.add(entry.customerId, fill.digest)
+  /** Ends a lookup that found nothing. After one request is refused, an older entry must not accept a later one. */
+  refuse(n: number, error: Error | null): void {
+    const fill = this.#sent.get(n)
+    if (fill === undefined) return
+    this.#sent.delete(n)
+    this.delete(fill.digest)
+    fill.resolve(error === null ? null : Promise.reject(error))
   }
 
   delete(digest: string): void {

@@ -1,7 +1,7 @@
 import { type Verified, VerifierUnavailable } from '../../application/verifiers/verifier.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { createVerifierLease, type VerifierLease } from './lease.ts'
-import { Entry, type LookupResult, VerifiedCache } from './verified-cache.ts'
+import { type LookupResult, VerifiedCache } from './verified-cache.ts'
 
 /** A lookup without a response in this time fails. */
 const LOOKUP_MS = 3000
@@ -74,7 +74,7 @@ export class VerifierCore {
     if (earlier?.untilMs === null && this.lease.holds()) return earlier.result
     const { n, result } = this.#cache.begin(digest)
     const cancel = this.#clock.after(LOOKUP_MS, () =>
-      this.#refuse(n, new VerifierUnavailable('Latchkey did not respond in time.')),
+      this.#cache.refuse(n, new VerifierUnavailable('Latchkey did not respond in time.')),
     )
     result.then(cancel, cancel)
     this.#send(`find ${n} ${hexDigest}${address === null ? '' : ` ${address}`}`)
@@ -91,41 +91,16 @@ export class VerifierCore {
     else if (kind === 'customer') this.#cache.deleteCustomer(first)
     else if (kind === 'forget') this.#cache.clear()
     else if (kind === 'ask') this.#send?.(`seen ${first}`)
-    else if (kind === 'found') this.#store(n, rest.join(' '))
-    else if (kind === 'none') this.#refuse(n, null)
+    else if (kind === 'found') this.#cache.store(n, rest.join(' '))
+    else if (kind === 'none') this.#cache.refuse(n, null)
     else if (kind === 'limited')
-      this.#refuse(n, new VerifierUnavailable('Too many unknown tokens.', Number(rest[0])))
-    else if (kind === 'failed') this.#refuse(n, new VerifierUnavailable('Latchkey cannot respond right now.'))
+      this.#cache.refuse(n, new VerifierUnavailable('Too many unknown tokens.', Number(rest[0])))
+    else if (kind === 'failed')
+      this.#cache.refuse(n, new VerifierUnavailable('Latchkey cannot respond right now.'))
     else if (kind === 'leave') {
       this.leave()
       throw new Error('Latchkey is stopping.')
     } else throw new Error('A message was not understood.')
-  }
-
-  /** Lifetimes are milliseconds left, counted from the sending of the lookup. */
-  #store(n: number, json: string): void {
-    const { customer, email, token, name, abilities, expires, keep } = JSON.parse(json)
-    const fill = this.#cache.end(n)
-    if (fill === null) return
-    const verified = {
-      customerId: customer,
-      email,
-      tokenName: name,
-      // Most tokens have the same one.
-      abilities: abilities.length === 1 && abilities[0] === '*' ? ALL : Object.freeze(abilities),
-      expiresAtMs: expires === null ? null : fill.sentWallMs + expires,
-    }
-    const entry = new Entry(verified, token, Math.floor(fill.sentMs + Math.min(keep, expires ?? keep)))
-    this.#cache.store(fill, entry)
-    fill.resolve(entry)
-  }
-
-  /** Ends a fill that found nothing. After one request is refused, an older entry must not accept a later one. */
-  #refuse(n: number, error: VerifierUnavailable | null): void {
-    const fill = this.#cache.end(n)
-    if (fill === null) return
-    this.#cache.delete(fill.digest)
-    fill.resolve(error === null ? null : Promise.reject(error))
   }
 
   #reportUses(): void {
@@ -141,5 +116,3 @@ export class VerifierCore {
     return ids
   }
 }
-
-const ALL: readonly string[] = Object.freeze(['*'])
