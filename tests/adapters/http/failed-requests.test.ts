@@ -28,12 +28,15 @@ async function start(): Promise<TestApp> {
 describe('The log', () => {
   test('has few lines of many failed requests from one address, and the number of the others', async () => {
     const app = await start()
-    for (let count = 0; count < REQUESTS; count++)
-      assert.equal((await app.call('/api/outage', { method: 'GET' })).status, 503)
+    const beganMs = performance.now()
+    const requests = Array.from({ length: REQUESTS }, () => app.call('/api/outage', { method: 'GET' }))
+    for (const { status } of await Promise.all(requests)) assert.equal(status, 503)
+    const seconds = Math.ceil((performance.now() - beganMs) / 1000)
     await app.close()
     const failed = app.logged.filter(({ event }) => event === 'request.failed').length
     const leftOut = app.logged.filter(({ event }) => event === 'request.failed_left_out')
-    assert.ok(failed < REQUESTS / 2, `${failed} lines`)
+    // Ten a second. On a slow machine, the requests take several.
+    assert.ok(failed <= 10 * (seconds + 1), `${failed} lines in ${seconds} s`)
     assert.equal(
       leftOut.reduce((sum, { count = 0 }) => sum + count, failed),
       REQUESTS,

@@ -2,8 +2,10 @@ import { PayloadTooLarge } from '../errors.ts'
 import { ClientGone } from '../server/client-gone.ts'
 import type { Exchange } from '../server/exchange.ts'
 
-/** Reads the body and calls `take` with each chunk. Rejects with `PayloadTooLarge`, or when the client is gone. */
-export function readBody(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> {
+const EMPTY = Buffer.alloc(0)
+
+/** Reads the whole body. Rejects with `PayloadTooLarge`, or when the client is gone. */
+export function readBody(exchange: Exchange): Promise<Buffer> {
   const { request, response } = exchange
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false
@@ -12,26 +14,29 @@ export function readBody(exchange: Exchange, take: (chunk: Buffer) => void): Pro
   return new Promise((resolve, reject) => {
     // Node reports a request before it has parsed the bytes that arrived with its head.
     setImmediate(() => {
-      // A body that is complete is taken in one read, which costs less than the events of a stream.
-      if (exchange.bodyFailure === null && request.complete) {
-        const body: Buffer | null = request.read()
-        if (body === null) resolve()
-        else if (body.length > exchange.bodyLimitBytes) reject(new PayloadTooLarge())
-        else resolve(take(body))
-      } else {
+      if (!request.complete) {
         exchange.bodyWasLate = true
-        resolve(readChunks(exchange, take))
+        resolve(readChunks(exchange))
+      } else if (request.destroyed) {
+        // Its buffer may be empty now, and the handler must not take that for the body.
+        reject(new ClientGone())
+      } else {
+        // One read costs less than the events of a stream.
+        const body: Buffer = request.read() ?? EMPTY
+        if (body.length > exchange.bodyLimitBytes) reject(new PayloadTooLarge())
+        else resolve(body)
       }
     })
   })
 }
 
-/** Reads the rest of a body as it arrives. */
-function readChunks(exchange: Exchange, take: (chunk: Buffer) => void): Promise<void> {
+/** Reads a body as it arrives. */
+function readChunks(exchange: Exchange): Promise<Buffer> {
   const { request, bodyLimitBytes, bodyFailure } = exchange
   if (bodyFailure !== null) return Promise.reject(bodyFailure)
   if (request.destroyed) return Promise.reject(new ClientGone())
   return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
     let bytes = 0
     exchange.rejectBody = fail
     request.on('data', onData).once('end', onEnd).once('error', onGone).once('close', onGone)
@@ -39,7 +44,7 @@ function readChunks(exchange: Exchange, take: (chunk: Buffer) => void): Promise<
     function onData(chunk: Buffer): void {
       bytes += chunk.length
       if (bytes <= bodyLimitBytes) {
-        take(chunk)
+        chunks.push(chunk)
         return
       }
       // Set it now: a pipelined request behind this one must not begin before the rejection is handled.
@@ -48,7 +53,7 @@ function readChunks(exchange: Exchange, take: (chunk: Buffer) => void): Promise<
     }
     function onEnd(): void {
       stop()
-      resolve()
+      resolve(Buffer.concat(chunks))
     }
     function onGone(): void {
       fail(new ClientGone())

@@ -51,7 +51,7 @@ const NO_BODY: ReadBody = { body: undefined, rawBody: undefined, bodyFailed: nul
 
 function readRouteBody(route: Route, exchange: Exchange): MaybePromise<ReadBody> {
   if (route.ignoresBody) return ignoreBody(exchange)
-  if (route.body === null) return andThen(dropBody(exchange), () => NO_BODY)
+  if (route.body === null) return dropBody(exchange)
   if (route.body === 'bytes') return readBytes(route, exchange)
   if (route.body === 'stream') return openBody(route, exchange)
   return readJson(route, exchange)
@@ -61,16 +61,15 @@ function readRouteBody(route: Route, exchange: Exchange): MaybePromise<ReadBody>
 async function readJson({ rawBody }: Route, exchange: Exchange): Promise<ReadBody> {
   if (exchange.declaredBytes === 0) throw new InvalidJson()
   checkJsonType(exchange)
-  const chunks = await readChunks(exchange)
-  return { ...NO_BODY, body: parseJson(chunks), rawBody: rawBody ? Buffer.concat(chunks) : undefined }
+  checkDeclaredLength(exchange)
+  const bytes = await readBody(exchange)
+  return { ...NO_BODY, body: parseJson(bytes), rawBody: rawBody ? bytes : undefined }
 }
 
 function readBytes(route: Route, exchange: Exchange): Promise<ReadBody> {
   checkRawType(route, exchange)
-  return readChunks(exchange).then((chunks) => ({
-    ...NO_BODY,
-    body: chunks.length === 1 ? chunks[0] : Buffer.concat(chunks),
-  }))
+  checkDeclaredLength(exchange)
+  return readBody(exchange).then((body) => ({ ...NO_BODY, body }))
 }
 
 function openBody(route: Route, exchange: Exchange): ReadBody {
@@ -84,12 +83,6 @@ function checkRawType({ accepts }: Route, exchange: Exchange): void {
   if (exchange.declaredBytes !== 0) checkMediaType(exchange, accepts)
 }
 
-function readChunks(exchange: Exchange): Promise<readonly Buffer[]> {
-  checkDeclaredLength(exchange)
-  const chunks: Buffer[] = []
-  return readBody(exchange, (chunk) => chunks.push(chunk)).then(() => chunks)
-}
-
 /** Responds at once, even if the body is too large, or never arrives: its bytes could not be skipped. */
 function ignoreBody(exchange: Exchange): ReadBody {
   if (!exchange.isWhole) exchange.closes = true
@@ -97,10 +90,10 @@ function ignoreBody(exchange: Exchange): ReadBody {
 }
 
 /** Discards the body of a route that needs none. Resolves when its size is known to be within the limit. */
-function dropBody(exchange: Exchange): MaybePromise<void> {
+function dropBody(exchange: Exchange): MaybePromise<ReadBody> {
   checkDeclaredLength(exchange)
   // A body of a known length within the limit needs no wait: the parser skips it.
-  if (exchange.declaredBytes === null) return readBody(exchange, () => {})
+  return exchange.declaredBytes === null ? readBody(exchange).then(() => NO_BODY) : NO_BODY
 }
 
 function checkDeclaredLength({ declaredBytes, bodyLimitBytes }: Exchange): void {

@@ -7,9 +7,11 @@ import { InvalidJson } from '../errors.ts'
  */
 const MAX_DEPTH = 100
 
+/** Fatal, because lossy decoding would make two different passwords equal. It drops a byte-order mark. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
 /** Parses the bytes of a body. Throws `InvalidJson`, and `ValidationFailed` when it is nested too deeply. */
-export function parseJson(chunks: readonly Buffer[]): unknown {
-  const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+export function parseJson(bytes: Uint8Array): unknown {
   const value = decodeJson(bytes)
   // Each level takes two brackets.
   if (bytes.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH))
@@ -19,10 +21,9 @@ export function parseJson(chunks: readonly Buffer[]): unknown {
   return value
 }
 
-function decodeJson(bytes: Buffer): unknown {
+function decodeJson(bytes: Uint8Array): unknown {
   try {
-    // Fatal: lossy decoding would make two different passwords equal. The decoder drops a byte-order mark.
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return JSON.parse(UTF8.decode(bytes))
   } catch {
     throw new InvalidJson()
   }
