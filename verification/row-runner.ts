@@ -48,6 +48,8 @@ export function createRowRunner(parentFolder = tmpdir()): RowRunner {
       const env = {
         ...process.env,
         ...UNCOUNTED,
+        // With it, Node's test runner would handle the exceptions that the row must report.
+        NODE_TEST_CONTEXT: undefined,
         TEST_DATABASE_URL: serverUrl,
         TEST_RUN_ID: randomBytes(4).toString('hex'),
       }

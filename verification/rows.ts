@@ -6,6 +6,7 @@ import { raceRows } from './rows/concurrent-writes.ts'
 import { failoverRows } from './rows/database-failover.ts'
 import { outageRows } from './rows/database-outages.ts'
 import { flappingRows } from './rows/flapping-database.ts'
+import { gatewayRows } from './rows/gateways.ts'
 import { hostileRows } from './rows/hostile-text.ts'
 import { clusterRows } from './rows/instances.ts'
 import { reuseRows } from './rows/keep-alive-reuse.ts'
@@ -42,6 +43,7 @@ export const ROWS: readonly Row[] = [
   ...revocationRows,
   ...linkRows,
   ...clusterRows,
+  ...gatewayRows,
   ...historyRows,
   ...settlingRows,
   ...raceRows,

@@ -11,6 +11,7 @@ import { flawOf, inParallel } from '../wire.ts'
 
 const BODY = 'src/adapters/http/request/body.ts'
 const JSON_TEXT = 'src/adapters/http/request/json.ts'
+const UTF8 = 'src/adapters/http/request/utf8.ts'
 const MEDIA_TYPE = 'src/adapters/http/request/media-type.ts'
 const MIB = 1024 * 1024
 const JSON_TYPE = 'Content-Type: application/json'
@@ -211,7 +212,7 @@ export const bodyRows: readonly Row[] = [
     mutants: [
       {
         name: 'lossy decoding of UTF-8',
-        file: JSON_TEXT,
+        file: UTF8,
         find: '{ fatal: true }',
         replace: '{ fatal: false }',
       },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { request } from 'node:http'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -18,6 +19,8 @@ let app: TestApp
 /** The streams that the handlers got. */
 const streams: Readable[] = []
 const aborted: unknown[] = []
+/** The lengths of the bodies that the handler of `/any` got. */
+const lengths: number[] = []
 /** How the late bodies ended for their handler. */
 const ends: string[] = []
 before(async () => {
@@ -34,7 +37,14 @@ before(async () => {
           return { length: typed.length, text: Buffer.from(typed).toString('latin1') }
         },
       }),
-      route('POST /any', { auth: 'none', body: 'bytes', handle: ({ body }) => ({ length: body.length }) }),
+      route('POST /any', {
+        auth: 'none',
+        body: 'bytes',
+        handle({ body }) {
+          lengths.push(body.length)
+          return { length: body.length }
+        },
+      }),
       route('POST /raw', {
         auth: 'none',
         body: v.object({ a: v.string(), b: v.number() }),
@@ -113,6 +123,23 @@ describe('A route with a body of bytes', () => {
     assert.equal((await post('/api/any', 'x', { 'Content-Type': 'anything' })).body.length, 1)
     assert.equal((await app.call('/api/any')).body.length, 0)
     assert.equal((await app.call('/api/bytes')).body.length, 0)
+  })
+
+  test('does not call the handler when the client is gone', async () => {
+    const before = lengths.length
+    // After the whole request has arrived, and before its body is read.
+    const leave = (message: unknown) => {
+      const { request } = message as { readonly request: IncomingMessage }
+      setImmediate(() => request.destroy())
+    }
+    subscribe('http.server.request.start', leave)
+    try {
+      await assert.rejects(post('/api/any', 'a'.repeat(10)))
+    } finally {
+      unsubscribe('http.server.request.start', leave)
+    }
+    assert.equal((await post('/api/any', 'abc')).body.length, 3)
+    assert.deepEqual(lengths.slice(before), [3])
   })
 
   test('refuses another type, a content coding and too much', async () => {

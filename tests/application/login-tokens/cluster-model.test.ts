@@ -8,7 +8,7 @@ import { clusterProperty } from '../../support/cluster-model/property.ts'
 import { newClusterTally } from '../../support/cluster-model/tally.ts'
 
 // The proof's row G1 has more runs; SEED_G1 repeats failed runs.
-const RUNS = 200
+const RUNS = 400
 const SEED = process.env.SEED_G1 === undefined ? {} : { seed: Number(process.env.SEED_G1) }
 const MUTANT_RUNS = 1000
 /** Parts that break no promise are run less often, because each of their runs goes to the end. */

@@ -14,12 +14,9 @@ export function readBody(exchange: Exchange): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // Node reports a request before it has parsed the bytes that arrived with its head.
     setImmediate(() => {
-      if (!request.complete) {
+      if (!request.complete || request.destroyed) {
         exchange.bodyWasLate = true
         resolve(readChunks(exchange))
-      } else if (request.destroyed) {
-        // Its buffer may be empty now, and the handler must not take that for the body.
-        reject(new ClientGone())
       } else {
         // One read costs less than the events of a stream.
         const body: Buffer = request.read() ?? EMPTY

@@ -1,9 +1,8 @@
 import { InvalidParameters } from '../errors.ts'
+import { decodeUtf8 } from './utf8.ts'
 
 /** The media type of a form (WHATWG URL, section 5.1). */
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /** RFC 6750, section 2.3, and the form fields of RFC 7662 and RFC 7009, which must not stand in the query. */
 const SECRET_PARAMETERS = ['token', 'access_token', 'client_secret']
@@ -39,7 +38,7 @@ function readFields(text: string): URLSearchParams {
 
 function decodeForm(body: Uint8Array): string {
   try {
-    return UTF8.decode(body)
+    return decodeUtf8(body)
   } catch {
     throw new InvalidParameters('The form must be UTF-8.')
   }

@@ -1,14 +1,12 @@
 import { ValidationFailed } from '../../../domain/errors.ts'
 import { InvalidJson } from '../errors.ts'
+import { decodeUtf8 } from './utf8.ts'
 
 /**
  * RFC 8259, section 9, lets a parser limit the nesting depth. A recursive function would overflow the stack on a body of a
  * few thousand levels, which takes a few kilobytes.
  */
 const MAX_DEPTH = 100
-
-/** Fatal, because lossy decoding would make two different passwords equal. It drops a byte-order mark. */
-const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Parses the bytes of a body. Throws `InvalidJson`, and `ValidationFailed` when it is nested too deeply. */
 export function parseJson(bytes: Uint8Array): unknown {
@@ -23,7 +21,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 
 function decodeJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(UTF8.decode(bytes))
+    return JSON.parse(decodeUtf8(bytes))
   } catch {
     throw new InvalidJson()
   }
