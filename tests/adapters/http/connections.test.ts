@@ -188,11 +188,20 @@ describe('a body', () => {
       `Content-Length: 1025\r\n\r\n${'a'.repeat(1025)}`,
       `Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}0\r\n\r\n`,
     ]) {
-      const exchange = await sendRaw(app.port, `POST /api/bodiless HTTP/1.1\r\nHost: a\r\n${body}`)
+      const canary = 'POST /api/bodiless HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n'
+      const exchange = await sendRaw(app.port, `POST /api/bodiless HTTP/1.1\r\nHost: a\r\n${body}${canary}`)
       assert.deepEqual(statuses(exchange), [413], body.slice(0, 30))
       assert.equal(exchange.closed, true)
     }
     assert.equal(handled, before)
+  })
+
+  test('of many chunks in one packet is read whole', async () => {
+    const chunks = [...'"abc"'].map((letter) => `1\r\n${letter}\r\n`).join('')
+    const exchange = await sendRaw(app.port, `${counted}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`, {
+      responses: 1,
+    })
+    assert.deepEqual(statuses(exchange), [200])
   })
 
   test('with a broken chunk is refused once', async () => {
