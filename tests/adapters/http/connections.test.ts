@@ -198,9 +198,8 @@ describe('a body', () => {
 
   test('of many chunks in one packet is read whole', async () => {
     const chunks = [...'"abc"'].map((letter) => `1\r\n${letter}\r\n`).join('')
-    const exchange = await sendRaw(app.port, `${counted}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`, {
-      responses: 1,
-    })
+    const request = `${counted}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`
+    const exchange = await sendRaw(app.port, request, { responses: 1 })
     assert.deepEqual(statuses(exchange), [200])
   })
 
