@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -37,16 +37,18 @@ describe('the test runner', () => {
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // Public case 100
-    it(`stops its tests at ${signal} and drops their databases`, {
+    it(`stops its tests at ${signal}, drops their databases and removes their folders`, {
       timeout: 30_000,
     }, async () => {
       const code = `
         const { createTestDatabase, testDatabasePrefix } = await import(${JSON.stringify(join(import.meta.dirname, 'support/database.ts'))})
-        const { sql } = await createTestDatabase({ migrated: false })
-        console.log('READY', testDatabasePrefix(), process.pid)
+        const { temporaryFolder } = await import(${JSON.stringify(join(import.meta.dirname, 'support/running-process.ts'))})
+        await createTestDatabase({ migrated: false })
+        const { path } = await temporaryFolder()
+        console.log('READY', testDatabasePrefix(), process.pid, path)
         await new Promise((resolve) => setTimeout(resolve, 60_000))`
       const run = start(testFile(`waits-${signal}`, code))
-      const [, prefix, pid] = await untilPrinted(run, /READY (\S+) (\d+)/)
+      const [, prefix, pid, path = ''] = await untilPrinted(run, /READY (\S+) (\d+) (\S+)/)
       run.kill(signal)
       assert.equal(await waitForExit(run), 1)
       while (isAlive(Number(pid))) await sleep(50)
@@ -56,6 +58,7 @@ describe('the test runner', () => {
       const left = await client.query('select from pg_database where starts_with(datname, $1)', [prefix])
       await client.end()
       assert.equal(left.rowCount, 0)
+      assert.equal(existsSync(path), false)
     })
   }
 

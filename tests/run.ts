@@ -5,7 +5,9 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { availableParallelism } from 'node:os'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BuiltProgram, buildProgram } from './support/built-program.ts'
 import { dropTestDatabases, testDatabasePrefix } from './support/database.ts'
@@ -67,31 +69,35 @@ async function main(): Promise<number> {
   }
 }
 
-function run(files: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+async function run(files: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   // A runner inside a test would otherwise believe that it is the inner one, and run nothing.
   delete env.NODE_TEST_CONTEXT
-  tests = spawn(
-    process.execPath,
-    [
-      '--import',
-      'tsx',
-      '--test',
-      '--test-reporter=spec',
-      `--test-timeout=${FILE_LIMIT_MS}`,
-      // Two more than processors: many tests wait for processes and for the database.
-      `--test-concurrency=${availableParallelism() + 2}`,
-      ...files,
-    ],
-    { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] },
-  )
-  const running = tests
-  return new Promise((resolve, reject) => {
-    running.on('error', reject)
-    running.on('exit', (code) => {
-      process.stdout.write(`The tests took ${Math.round((performance.now() - beganMs) / 1000)} s.\n`)
-      resolve(interruptions > 0 ? 1 : (code ?? 1))
-    })
-  })
+  // An interrupted test removes nothing. The name is short, because paths of sockets are limited.
+  const folder = mkdtempSync(join(tmpdir(), 'lk-'))
+  // For the account of the embedded server.
+  chmodSync(folder, 0o755)
+  try {
+    tests = spawn(
+      process.execPath,
+      [
+        '--import',
+        'tsx',
+        '--test',
+        '--test-reporter=spec',
+        `--test-timeout=${FILE_LIMIT_MS}`,
+        // Two more than processors: many tests wait for processes and for the database.
+        `--test-concurrency=${availableParallelism() + 2}`,
+        ...files,
+      ],
+      { cwd: root, env: { ...env, TMPDIR: folder }, stdio: ['ignore', 'inherit', 'inherit'] },
+    )
+    const [code] = await once(tests, 'exit')
+    process.stdout.write(`The tests took ${Math.round((performance.now() - beganMs) / 1000)} s.\n`)
+    return interruptions > 0 ? 1 : (code ?? 1)
+  } finally {
+    // A process that a killed test has left may still write.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
+  }
 }
 
 /** A file that hangs is otherwise nowhere named. */
