@@ -101,7 +101,9 @@ async function start(
     async restart() {
       signal('SIGKILL')
       await running.ended
-      ;[running, url] = await launch({ ...env, PORT: new URL(url).port })
+      const again = { ...env, PORT: new URL(url).port }
+      // Another fault may end a connection of its start. A supervisor would start it again.
+      ;[running, url] = await launch(again).catch(() => launch(again))
     },
     async stop() {
       signal('SIGCONT')

@@ -19,6 +19,7 @@ export interface RowRun {
   readonly id: string
   readonly size: Size | 'mutant'
   readonly timeoutMs: number
+  readonly env?: NodeJS.ProcessEnv
 }
 
 /** Runs rows in separate processes, and clears everything that a row leaves behind, however it ended. */
@@ -48,6 +49,7 @@ export function createRowRunner(parentFolder = tmpdir()): RowRunner {
       const env = {
         ...process.env,
         ...UNCOUNTED,
+        ...row.env,
         // With it, Node's test runner would handle the exceptions that the row must report.
         NODE_TEST_CONTEXT: undefined,
         TEST_DATABASE_URL: serverUrl,
