@@ -74,8 +74,8 @@ async function run(files: readonly string[], env: NodeJS.ProcessEnv): Promise<nu
   delete env.NODE_TEST_CONTEXT
   // An interrupted test removes nothing. The name is short, because paths of sockets are limited.
   const folder = mkdtempSync(join(tmpdir(), 'lk-'))
-  // For the account of the embedded server.
-  chmodSync(folder, 0o755)
+  // Some tests run programs as other users.
+  chmodSync(folder, 0o1777)
   try {
     tests = spawn(
       process.execPath,
