@@ -19,6 +19,7 @@ export interface RowRun {
   readonly id: string
   readonly size: Size | 'mutant'
   readonly timeoutMs: number
+  /** Added to the environment of the row. */
   readonly env?: NodeJS.ProcessEnv
 }
 
