@@ -77,6 +77,9 @@ export function withCluster(
   }
 }
 
+/** What PostgreSQL reports to a client whose connection `pg_terminate_backend` ends. */
+const CONNECTION_ENDED = 'terminating connection due to administrator command'
+
 async function start(
   trial: Trial,
   name: string,
@@ -102,8 +105,11 @@ async function start(
       signal('SIGKILL')
       await running.ended
       const again = { ...env, PORT: new URL(url).port }
-      // Another fault may end a connection of its start. A supervisor would start it again.
-      ;[running, url] = await launch(again).catch(() => launch(again))
+      ;[running, url] = await launch(again).catch((error: Error) => {
+        // Another fault has ended a connection of its start. A supervisor would start it again.
+        if (!error.message.includes(CONNECTION_ENDED)) throw error
+        return launch(again)
+      })
     },
     async stop() {
       signal('SIGCONT')
